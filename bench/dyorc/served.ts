@@ -53,6 +53,7 @@ export async function planOfExample(
 /** Served is what a scheduler made of a load. */
 export interface Served {
   readonly meanMs: number;
+  readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly dropped: number;
@@ -67,6 +68,8 @@ export interface Served {
   };
   /** The share of next calls that were as expected, where anything was. */
   readonly right: number | undefined;
+  /** The share of next calls of which at least the component was as expected. */
+  readonly rightComponents: number | undefined;
   /** Processor time of the whole run. */
   readonly cpuUs: number;
   /** The mean latency of the requests that came in each tenth of the time. */
@@ -117,12 +120,14 @@ export function served(
   return {
     ...{
       meanMs: overall.latencyMs?.mean ?? 0,
+      p50Ms: overall.latencyMs?.p50 ?? 0,
       p95Ms: overall.latencyMs?.p95 ?? 0,
       p99Ms: overall.latencyMs?.p99 ?? 0,
     },
     ...{ dropped: overall.dropped, tasks, loads, deviceTime, cpuUs: user + system },
     meanBatch: pools.reduce((sum, pool) => sum + pool.rows, 0) / Math.max(1, batches),
     right: guesses === undefined ? undefined : guesses.right / guesses.made,
+    rightComponents: guesses === undefined ? undefined : guesses.rightComponents / guesses.made,
     tenthsMs: tenths.map(({ sumMs, count }) => (count === 0 ? 0 : sumMs / count)),
   };
 }

@@ -26,7 +26,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** Requests are taken to wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
 const MOST_IDLE_WAKES = 100;
 const LONGEST_IDLE_NS = 3600e9;
-const NO_GUESSES: GuessCounts = { made: 0, right: 0 };
+const NO_GUESSES: GuessCounts = { made: 0, right: 0, rightComponents: 0 };
 
 /** Kind numbers the kinds of events by their priorities: what ends at an instant is told before what a program does then. */
 const Kind = { fetchEnds: 0, executionEnds: 1, loadEnds: 2, callIsMade: 3, troubleComes: 4 } as const;
@@ -179,12 +179,13 @@ export class WorkflowDriver {
   summary(): WorkflowSummary {
     const { open, count } = this.requests;
     const { guesses = NO_GUESSES, schedulesLookedAt = 0 } = this.driven.core;
+    const { made, right, rightComponents } = guesses;
     if (open !== 0 || this.driven.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
     return {
       ...{ requests: count, inTime, late, dropped, failed, endNs: this.lastAt, ...this.counted },
-      ...{ guesses: { made: guesses.made, right: guesses.right }, schedulesLookedAt },
+      ...{ guesses: { made, right, rightComponents }, schedulesLookedAt },
     };
   }
 

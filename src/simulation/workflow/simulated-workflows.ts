@@ -13,6 +13,7 @@ import {
   Decisions,
   DROP_REASONS,
   type FrequencyRow,
+  type GuessCounts,
   type Topology,
   type WorkflowPolicy,
   type WorkflowScheduler,
@@ -63,7 +64,7 @@ export interface WorkflowRun {
   /** Until when devices are counted: when the last thing happened, or requests arrived no more, whichever was later. */
   readonly endNs: number;
   /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
-  readonly guesses?: { readonly made: number; readonly right: number };
+  readonly guesses?: GuessCounts;
   /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
   readonly schedules?: number;
 }
@@ -112,7 +113,7 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
 
 /** Searching is what a core tells of how it finds devices, where it expects calls or looks at schedules. */
 interface Searching {
-  readonly guesses?: { readonly made: number; readonly right: number };
+  readonly guesses?: GuessCounts;
   readonly schedulesLookedAt?: number;
 }
 
@@ -120,10 +121,14 @@ interface Searching {
 function searched(cores: readonly object[]): Pick<WorkflowRun, 'guesses' | 'schedules'> {
   const sum = (of: (core: Searching) => number | undefined) =>
     cores.reduce((all, core) => all + (of(core) ?? 0), 0);
-  const made = sum(({ guesses }) => guesses?.made);
+  const guesses: GuessCounts = {
+    made: sum((core) => core.guesses?.made),
+    right: sum((core) => core.guesses?.right),
+    rightComponents: sum((core) => core.guesses?.rightComponents),
+  };
   const schedules = sum(({ schedulesLookedAt }) => schedulesLookedAt);
   return {
-    ...(made === 0 ? {} : { guesses: { made, right: sum(({ guesses }) => guesses?.right) } }),
+    ...(guesses.made === 0 ? {} : { guesses }),
     ...(schedules === 0 ? {} : { schedules }),
   };
 }
