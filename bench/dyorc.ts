@@ -43,6 +43,29 @@ const EXAMPLES = Object.keys(RPS) as Example[];
 /** Two hours of the mix at this rate make less than 300,000 calls. */
 const LONG_RPS = 13;
 
+/** How is who serves a load, and in what it differs from its own rules. */
+type How = { readonly scheduler: WorkflowScheduler } & Partial<Pick<ServedLoad, 'policy' | 'isForeseen'>>;
+
+/** The devices on which predictions are compared: those of the examples, and some that hold less or load slowly. */
+const REGIMES: Readonly<Record<string, Asked['device'] & object>> = {
+  'as they are': {},
+  '40 GiB': { memoryGiB: 40 },
+  '40 GiB, 4 GB/s': { memoryGiB: 40, loadGBps: 4 },
+  '40 GiB, servers of 120 GiB': { memoryGiB: 40, hostMemoryGiB: 120 },
+};
+const DROPPING_NONE = { kind: 'never' } as const;
+/** WORTHS are those who are compared: what they differ in is what is known of programs. */
+const WORTHS: Readonly<Record<string, How>> = {
+  static: { scheduler: 'static' },
+  greedy: { scheduler: 'greedy' },
+  'no predictions': {
+    scheduler: 'dyorc',
+    policy: { dropping: DROPPING_NONE, prediction: { kind: 'none' } },
+  },
+  dyorc: { scheduler: 'dyorc', policy: { dropping: DROPPING_NONE } },
+  'told the future': { scheduler: 'dyorc', isForeseen: true, policy: { dropping: DROPPING_NONE } },
+};
+
 if (!hasTrace()) {
   process.stderr.write('The trace of ../shared is not there: this benchmark has no load.\n');
   process.exit(2);
@@ -65,9 +88,6 @@ interface Row {
   readonly runs: readonly Served[];
 }
 
-/** How is who serves a load, and in what it differs from its own rules. */
-type How = { readonly scheduler: WorkflowScheduler } & Partial<Pick<ServedLoad, 'policy' | 'isForeseen'>>;
-
 function rowOf(name: string, plan: WorkflowPlan, how: Omit<LoadAsked, 'seed' | 'minutes'> & How): Row {
   const { scheduler, policy, isForeseen = false, ...asked } = how;
   const runs = seeds.map((seed) =>
@@ -89,26 +109,6 @@ async function latency(): Promise<Measure[]> {
   }
   return told('Fig. 6 to 9 and 12: 32 devices', rows);
 }
-
-/** The devices on which predictions are compared: those of the examples, and some that hold less or load slowly. */
-const REGIMES: Readonly<Record<string, Asked['device'] & object>> = {
-  'as they are': {},
-  '40 GiB': { memoryGiB: 40 },
-  '40 GiB, 4 GB/s': { memoryGiB: 40, loadGBps: 4 },
-  '40 GiB, servers of 120 GiB': { memoryGiB: 40, hostMemoryGiB: 120 },
-};
-const DROPPING_NONE = { kind: 'never' } as const;
-/** WORTHS are those who are compared: what they differ in is what is known of programs. */
-const WORTHS: Readonly<Record<string, How>> = {
-  static: { scheduler: 'static' },
-  greedy: { scheduler: 'greedy' },
-  'no predictions': {
-    scheduler: 'dyorc',
-    policy: { dropping: DROPPING_NONE, prediction: { kind: 'none' } },
-  },
-  dyorc: { scheduler: 'dyorc', policy: { dropping: DROPPING_NONE } },
-  'told the future': { scheduler: 'dyorc', isForeseen: true, policy: { dropping: DROPPING_NONE } },
-};
 
 async function prediction(): Promise<Measure[]> {
   const rows: Row[] = [];

@@ -49,6 +49,8 @@ const LONGEST = 2;
 /** START stands before the first call of a request, so that a history knows that nothing came before. */
 export const START = -2;
 
+const AT_END: NextCall = { component: END, back: [] };
+
 /** So many components at most keep the keys of histories apart. */
 const MOST_COMPONENTS = 2 ** 24;
 
@@ -104,6 +106,11 @@ export class Histories {
       seen.bytes += call.bytes;
       seen.sized += 1;
     }
+  }
+
+  /** hasSeenEnd tells whether any request of an application was seen to its end: before that, nobody knows what follows. */
+  hasSeenEnd(application: number): boolean {
+    return find(this.rows[application]?.get(keyOf([]))?.calls ?? [], AT_END) !== undefined;
   }
 
   /**

@@ -24,6 +24,8 @@ export interface PredictionParts {
   readonly foresight?: Foresight | undefined;
 }
 
+/** As long as no request was seen to its end, calls would be drawn without end. */
+const THE_END: Predicted = { calls: [], isToEnd: true };
 const NOTHING: Predicted = { calls: [], isToEnd: false };
 
 /** Prediction says which calls a program is expected to make (DyOrc §5.2). */
@@ -41,6 +43,7 @@ export class Prediction {
     if (foresight !== undefined)
       return { calls: foresight(request.number, request.tasks.length).slice(0, rule.most), isToEnd: true };
     const { application } = request;
+    if (!histories.hasSeenEnd(application)) return THE_END;
     const history = lastCalls(request);
     const calls: PredictedCall[] = [];
     while (calls.length < rule.most) {

@@ -49,7 +49,7 @@ export class Reach {
     this.nearby = tasks.map((task) => this.nearbyOf(task));
     this.tailsNs = tailsOf(tasks, this.after, options.devices);
     this.knownTailsNs = tailsOf(tasks.slice(0, options.goal.known), this.after, options.devices);
-    this.alike = options.search.isExact ? alikeOf(tasks) : tasks.map(() => []);
+    this.alike = options.search.isExact ? alikeOf(tasks, options.goal.known) : tasks.map(() => []);
   }
 
   /** common is what follows from which tasks have devices. */
@@ -334,7 +334,7 @@ function tailsOf(tasks: readonly ToPlace[], after: readonly number[], devices: D
 }
 
 /** alikeOf lists by task those before it that call the same for the same, and whose outputs the same tasks take as much of. */
-function alikeOf(tasks: readonly ToPlace[]): number[][] {
+function alikeOf(tasks: readonly ToPlace[], known: number): number[][] {
   const takers = tasks.map((_, task) =>
     tasks
       .flatMap(({ inputs }, other) =>
@@ -345,7 +345,8 @@ function alikeOf(tasks: readonly ToPlace[]): number[][] {
   );
   const areAlike = (one: number, other: number): boolean => {
     const [a, b] = [tasks[one] as ToPlace, tasks[other] as ToPlace];
-    return takers[one] === takers[other] && isSoughtAlike(a, b);
+    const areAsKnown = one < known === other < known;
+    return areAsKnown && takers[one] === takers[other] && isSoughtAlike(a, b);
   };
   return tasks.map((_, task) => [...tasks.keys()].filter((other) => other < task && areAlike(other, task)));
 }
