@@ -159,7 +159,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     });
     this.stranded = new Stranded({ decisions, devices, ends });
     this.moves = new Moves({
-      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook },
+      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook, costs },
       enqueue: (at, task) => this.enqueue(at, task),
     });
   }

@@ -6,6 +6,7 @@ import type { PlannedWork } from './planned-work.js';
 import type { MovingRule } from './policy.js';
 import type { Queues } from './queues.js';
 import { Held, type Residency } from './residency.js';
+import type { Costs } from './to-place.js';
 import type { Task } from './work.js';
 
 const NONE = SHARED_NONE;
@@ -27,13 +28,16 @@ export interface MovesOptions {
   readonly work: PlannedWork;
   readonly residency: Residency;
   readonly outlook: Outlook;
+  readonly costs: Costs;
   /** enqueue puts a task into the queue of the device that it has got. */
   readonly enqueue: (at: number, task: Task) => void;
 }
 
 /**
  * Moves lets a device that has nothing to do take tasks from the queues of others, whose inputs are there and which would end sooner on
- * it, with what is to be fetched and loaded for them. It looks at a bounded number of devices and tasks each time, at other ones in turn.
+ * it, with what is to be fetched and loaded for them, and with what it costs others that components leave for it. A device that comes
+ * to have nothing to do looks at a bounded number of devices and tasks, at other ones in turn; and a device whose tasks wait offers
+ * them to those that have had nothing to do for longer.
  */
 export class Moves {
   private next = 0;
@@ -91,16 +95,13 @@ export class Moves {
 
   /** soonestIdle is the device without anything to do that would end a task first, NONE where none can. */
   private soonestIdle(at: number, task: Task): number {
-    const { devices, outlook } = this.options;
+    const { devices } = this.options;
     const { component, rows } = task;
     let [soonest, leastNs] = [NONE as number, Number.POSITIVE_INFINITY];
     for (const device of this.idle) {
       if (!devices.canRun(device, component, rows)) continue;
-      const readyNs = at + this.broughtNs(task, device);
-      Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
-      const ends = outlook.ends(this.probe);
-      const endNs = ends[soonestWay(ends)];
-      if (endNs < leastNs) [soonest, leastNs] = [device, endNs];
+      const { endNs, costNs } = this.endIn(at, device, task);
+      if (endNs + costNs < leastNs) [soonest, leastNs] = [device, endNs + costNs];
     }
     return soonest;
   }
@@ -111,15 +112,12 @@ export class Moves {
     device: number,
     { task, before }: { readonly task: Task; readonly before: number },
   ): boolean {
-    const { agenda, devices, queues, work, outlook, enqueue } = this.options;
+    const { agenda, devices, queues, work, enqueue } = this.options;
     const { component, rows, device: donor } = task;
     if (task.moves >= MOST_MOVES || !devices.canRun(device, component, rows)) return false;
     if (!devices.hasMemoryFor(task, device)) return false;
-    const readyNs = at + this.broughtNs(task, device);
-    Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
-    const ends = outlook.ends(this.probe);
-    const endNs = ends[soonestWay(ends)];
-    if (endNs >= this.endOn(at, donor, { task, before })) return false;
+    const { readyNs, endNs, costNs } = this.endIn(at, device, task);
+    if (endNs + costNs >= this.endOn(at, donor, { task, before })) return false;
     queues.leave(task);
     work.withdraw(donor, component, rows);
     // Another task is its head now, which may find room.
@@ -127,6 +125,20 @@ export class Moves {
     task.moves += 1;
     enqueue(at, Object.assign(task, { device, readyNs, endNs }));
     return true;
+  }
+
+  /** endIn is when another device would have the inputs of a task and end it, and what it costs others that it takes the task. */
+  private endIn(
+    at: number,
+    device: number,
+    task: Task,
+  ): { readonly readyNs: number; readonly endNs: number; readonly costNs: number } {
+    const { outlook, costs } = this.options;
+    const { component, rows } = task;
+    const readyNs = at + this.broughtNs(task, device);
+    Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
+    const ends = outlook.ends(this.probe);
+    return { readyNs, endNs: ends[soonestWay(ends)], costNs: costs.ofNs(this.probe) };
   }
 
   /** endOn is a time before which the device of a task does not end it, as it executes its batches in their order. */
