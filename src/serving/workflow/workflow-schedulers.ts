@@ -40,7 +40,7 @@ export interface WorkflowParts {
 type CoreOf = (topology: Topology, parts: WorkflowParts) => DynamicCore | ReactiveCore;
 
 const CORES: { readonly [Name in WorkflowScheduler]: CoreOf } = {
-  dyorc: dynamic({ ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.5, draws: 32 } }),
+  dyorc: dynamic({ ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.1, draws: 32 } }),
   greedy: dynamic(GREEDY_POLICY),
   'round-robin': dynamic(ROUND_ROBIN_POLICY),
   static: reactive((parts) => new StaticAllocation(parts)),

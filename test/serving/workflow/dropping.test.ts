@@ -135,36 +135,6 @@ describe('giving up what is expected to end late', () => {
     }
   });
 
-  it('answers as many in time under two and three times the load that devices bear, as under that load', () => {
-    // Two components, one after the other, on two devices: the first takes most of the time, and a request twice what it takes alone.
-    const latencyNs = [
-      [1000, 1500, 2000, 2500],
-      [500, 600, 700, 800],
-    ];
-    const devices = [0, 1].map(() => ({ class: 0, server: 0, bytes: 10_000 }));
-    const shape: Shape = {
-      ...{ applications: 1, devices, hostBytes: 1000, linkBytesPerNs: 20, networkBytesPerNs: 10 },
-      ...{ sloNs: 10_000, holds: devices.map(() => [0, 1]) },
-      components: latencyNs.map((times) => ({ bytes: 10, loadNs: 1, latencyNs: [times] })),
-    };
-    const calls = latencyNs.map((_, call) => ({
-      ...{ component: call, rows: 1, inputs: [call - 1], thinkNs: 0, outputBytes: 1 },
-      after: call === 0 ? [] : [call - 1],
-    }));
-    const spanNs = 500_000;
-    const rowNs = latencyNs.reduce((sum, times) => sum + times[3]! / 4, 0) / devices.length;
-    const inTime = [1, 2, 3].map((load) => {
-      const gaps = streamOf(4, 'gaps');
-      const runs = Array.from({ length: Math.round((load * spanNs) / rowNs) }, () => ({
-        requestBytes: 1,
-        calls,
-      }));
-      const gapNs = () => Math.round((gaps.exponential() * rowNs) / load);
-      return served({ shape, runs, gapNs, policy: AHEAD }).summary.inTime;
-    });
-    for (const count of inTime.slice(1)) expect(count).toBeGreaterThan(0.7 * inTime[0]!);
-  });
-
   it('answers more requests in time, under more load than devices can bear, than giving up what is late, and that more than giving up nothing', () => {
     const inTime = { never: 0, expired: 0, 'end-to-end': 0 };
     for (let seed = 0; seed < cases(6, 60); seed++) {
