@@ -100,7 +100,10 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
-    const queues = new Queues(count, { components: table.components.length, work, residency });
+    const queues = new Queues(count, {
+      ...{ components: table.components.length, work, residency },
+      isByDeadline: this.policy.dropping.kind === 'end-to-end',
+    });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.residency = residency;
