@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Streams } from '../../random/index.js';
+import type { Stream, Streams } from '../../random/index.js';
 import { brokenPromise, must } from '../broken-promise.js';
 import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
@@ -10,6 +10,7 @@ import { DevicesUp } from './devices-up.js';
 import { EvictionCosts } from './eviction-costs.js';
 import { Executions } from './executions.js';
 import { ExpectedEnd } from './expected-end.js';
+import { Futures } from './futures.js';
 import { GivingUp } from './giving-up.js';
 import { Guesses } from './guesses.js';
 import { END, type FrequencyRow, Histories } from './histories.js';
@@ -99,7 +100,10 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
-    const queues = new Queues(count, { components: table.components.length, work, residency });
+    const queues = new Queues(count, {
+      ...{ components: table.components.length, work, residency },
+      isByDeadline: this.policy.dropping.kind === 'end-to-end',
+    });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.residency = residency;
@@ -145,7 +149,10 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const { quantile, draws } = dropping.kind === 'end-to-end' ? dropping : NO_DRAWS;
     const stream = streams('waits');
     const waits = new RecentWaits(table.components.length, { devices: count, draws, stream });
-    const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws });
+    const expected = new ExpectedEnd({
+      ...{ work, residency, devices, waits, quantile, draws },
+      futures: new Futures(this.futuresBy(streams('futures'), foresight)),
+    });
     const givingUp = new GivingUp(dropping, { ends, expected, waits });
     const { batches } = this;
     this.waits = waits;
@@ -408,6 +415,14 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const tasks = this.tasksOf(batch);
     this.executions.closed(batch, tasks);
     return tasks;
+  }
+
+  /** futuresBy draws what programs may call, however they are expected to go on; nothing where nothing is expected. */
+  private futuresBy(stream: Stream, foresight: Foresight | undefined): Prediction {
+    const { prediction } = this.policy;
+    const rule =
+      prediction.kind === 'none' ? prediction : { kind: 'sampled' as const, most: prediction.most };
+    return new Prediction(rule, { histories: this.histories, stream, foresight });
   }
 
   private outputsOf(residency: Residency): Outputs {

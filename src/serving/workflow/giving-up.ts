@@ -33,10 +33,14 @@ export class GivingUp {
     for (const task of tasks) {
       const { request } = task;
       if (request.isSettled || request.deadlineNs === Number.POSITIVE_INFINITY) continue;
-      const mayEndNs = this.rule.kind === 'expired' ? at : expected.of(at, request, { tasks, endNs });
-      if (mayEndNs <= request.deadlineNs) continue;
-      // The waits of those that get through alone would say that there is time.
-      waits.over(at, task);
+      const { deadlineNs } = request;
+      const mayBeInTime =
+        this.rule.kind === 'expired'
+          ? at <= deadlineNs
+          : expected.isBy(deadlineNs, at, request, { tasks, endNs });
+      if (mayBeInTime) continue;
+      // It would have waited no less: without it, what is known of waits would be of those alone that waited little.
+      for (const task of tasks) if (task.request === request) waits.over(at, task);
       ends.drop(request, DropCode.deadline, pool);
       isAny = true;
     }
