@@ -53,7 +53,8 @@ export class Prediction {
           : histories.likeliest(application, history);
       if (next?.component === END) return { calls, isToEnd: true };
       // What came from further back than this request goes is no input that it could have.
-      if (next === undefined || next.back.some((back) => back > history.length)) break;
+      const made = request.tasks.length + calls.length;
+      if (next === undefined || next.back.some((back) => back > made)) break;
       calls.push(next);
       history.push(next.component);
     }

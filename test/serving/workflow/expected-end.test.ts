@@ -45,7 +45,8 @@ function asked(expected: readonly Partial<Reserved>[], isRead = true): Asked {
   const task = open.called(request, { component: 0, rows: 1, inputs: [request.body.number] });
   Object.assign(task, { device: 0, bytes: 40, isWanted: isRead });
   request.expected = expected.map((one) => ({
-    ...{ component: 1, back: [1], rows: 1, bytes: 0, device: 0, readyNs: 0, endNs: 0, ...one },
+    ...{ component: 1, back: [1], rows: 1, bytes: 0, chance: 1 },
+    ...{ device: 0, readyNs: 0, endNs: 0, ...one },
   }));
   const devices = {
     ...{ count: 2, canRun: () => true, leastNs: () => 1, passNs: passTimes(table) },
@@ -57,9 +58,9 @@ function asked(expected: readonly Partial<Reserved>[], isRead = true): Asked {
   const expectedBy = (quantile: number, futures: readonly (readonly Reserved[])[]) =>
     new ExpectedEnd({
       ...{ work, residency, devices, waits, quantile, draws: DRAWS },
-      futures: futuresOf(futures) as Futures,
+      futures: futuresOf(futures) as unknown as Futures,
     });
-  const endNs = (quantile = 0.5, futures = [request.expected]) => {
+  const endNs: Asked['endNs'] = (quantile = 0.5, futures = [request.expected]) => {
     const expectedEnd = expectedBy(quantile, futures);
     const end = expectedEnd.of(1000, request, batch);
     // It is known to be by an instant from that one on, and not before.
