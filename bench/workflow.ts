@@ -34,7 +34,7 @@ const RULES: Readonly<Record<string, Partial<WorkflowPolicy>>> = {
   'as it is': {},
   'counts what is expected': { reserving: { kind: 'work' } },
   'moves to idle': { moving: { kind: 'to-idle' } },
-  'evicts by worth': { evicting: { kind: 'least-worth', halfLifeNs: 10e9 } },
+  'evicts by worth': { evicting: { kind: 'least-worth' } },
   greedy: { placing: { kind: 'greedy' }, prediction: { kind: 'none' } },
   'drops expired': { dropping: { kind: 'expired' } },
   'drops ahead, 0.1': { dropping: { ...AHEAD, quantile: 0.1 } },

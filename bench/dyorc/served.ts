@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import type { OpenCluster, WorkflowPlan, WorkflowSpec } from '../../src/artifacts/index.js';
 import { uniformAt } from '../../src/random/index.js';
 import type { WorkflowScheduler } from '../../src/serving/index.js';
-import { RecordedRuns, simulatedWorkflows } from '../../src/simulation/index.js';
+import { RecordedRuns, simulatedWorkflows, type WorkflowLoad } from '../../src/simulation/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { runsOfRequests } from '../../src/workload/index.js';
 import { arrivalsOf, type Load } from './azure-load.js';
@@ -17,19 +17,21 @@ const EXAMPLES = fileURLToPath(new URL('../../../examples/workflows/', import.me
 export interface Asked {
   readonly devices?: number;
   readonly subclusters?: number;
+  /** What its devices have else than in the example. */
+  readonly device?: Partial<OpenCluster['devices'][string]>;
 }
 
 /** planOfExample solves an example of examples/workflows, with other devices where that is asked for. */
 export async function planOfExample(
   name: string,
-  { devices, subclusters }: Asked = {},
+  { devices, subclusters, device = {} }: Asked = {},
 ): Promise<WorkflowPlan> {
   const spec = parse(readFileSync(join(EXAMPLES, `${name}.yaml`), 'utf8')) as WorkflowSpec;
   const cluster = parse(readFileSync(join(EXAMPLES, 'cluster.yaml'), 'utf8')) as OpenCluster;
   const [own] = Object.values(cluster.devices);
   if (own === undefined) throw new Error('the cluster of the examples has no class');
   const share = (devices ?? own.count ?? 1) / (own.count ?? 1);
-  own.count = devices ?? own.count ?? 1;
+  Object.assign(own, device, { count: devices ?? own.count ?? 1 });
   const folder = mkdtempSync(join(tmpdir(), 'inferplan-dyorc-'));
   try {
     const load = spec.load as Extract<NonNullable<WorkflowSpec['load']>, { rps: number }>;
@@ -51,6 +53,7 @@ export async function planOfExample(
 /** Served is what a scheduler made of a load. */
 export interface Served {
   readonly meanMs: number;
+  readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly dropped: number;
@@ -65,17 +68,24 @@ export interface Served {
   };
   /** The share of next calls that were as expected, where anything was. */
   readonly right: number | undefined;
+  /** The share of next calls of which at least the component was as expected. */
+  readonly rightComponents: number | undefined;
   /** Processor time of the whole run. */
   readonly cpuUs: number;
   /** The mean latency of the requests that came in each tenth of the time. */
   readonly tenthsMs: readonly number[];
 }
 
+/** ServedLoad is what comes, and in what the scheduler differs from its own rules. */
+export interface ServedLoad extends Pick<WorkflowLoad, 'seed' | 'policy' | 'isForeseen'> {
+  readonly load: Load;
+}
+
 /** served simulates a plan under a scheduler with a load. */
 export function served(
   plan: WorkflowPlan,
   scheduler: WorkflowScheduler,
-  { load, seed }: { readonly load: Load; readonly seed: number },
+  { load, seed, ...rules }: ServedLoad,
 ): Served {
   const recorded = new RecordedRuns(plan.components.map(({ name }) => name));
   const drawn = runsOfRequests(
@@ -86,6 +96,7 @@ export function served(
   const tenths = Array.from({ length: 10 }, () => ({ sumMs: 0, count: 0 }));
   const before = process.cpuUsage();
   const { figures, tasks, guesses } = simulatedWorkflows(plan, {
+    ...rules,
     ...{ scheduler, seed, arrivals: arrivalsOf(load), spanNs: () => spanNs, exact: true },
     runOf: (order, workflow) => {
       const found = drawn(order, workflow);
@@ -109,12 +120,14 @@ export function served(
   return {
     ...{
       meanMs: overall.latencyMs?.mean ?? 0,
+      p50Ms: overall.latencyMs?.p50 ?? 0,
       p95Ms: overall.latencyMs?.p95 ?? 0,
       p99Ms: overall.latencyMs?.p99 ?? 0,
     },
     ...{ dropped: overall.dropped, tasks, loads, deviceTime, cpuUs: user + system },
     meanBatch: pools.reduce((sum, pool) => sum + pool.rows, 0) / Math.max(1, batches),
     right: guesses === undefined ? undefined : guesses.right / guesses.made,
+    rightComponents: guesses === undefined ? undefined : guesses.rightComponents / guesses.made,
     tenthsMs: tenths.map(({ sumMs, count }) => (count === 0 ? 0 : sumMs / count)),
   };
 }

@@ -107,6 +107,7 @@ export {
   DynamicCore,
   type DynamicOptions,
   END,
+  type Foresight,
   type FrequencyRow,
   GREEDY_POLICY,
   type GuessCounts,

@@ -30,7 +30,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** Requests are taken to wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
 const MOST_IDLE_WAKES = 100;
 const LONGEST_IDLE_NS = 3600e9;
-const NO_GUESSES: GuessCounts = { made: 0, right: 0 };
+const NO_GUESSES: GuessCounts = { made: 0, right: 0, rightComponents: 0 };
 
 /**
  * Trouble is what may go wrong in a run: a device goes down, and with it what it executes, loads and holds, or comes up, empty; the
@@ -154,6 +154,7 @@ export class WorkflowDriver {
   summary(): WorkflowSummary {
     const { open, count } = this.requests;
     const { guesses = NO_GUESSES, schedulesLookedAt = 0 } = this.driven.core;
+    const { made, right, rightComponents } = guesses;
     if (open !== 0 || this.driven.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
@@ -161,7 +162,7 @@ export class WorkflowDriver {
     return {
       ...{ requests: count, inTime, late, dropped, failed, left, endNs: this.lastAt },
       ...{ loads: this.devices.loads, evictions, fetches: this.links.count },
-      ...{ guesses: { made: guesses.made, right: guesses.right }, schedulesLookedAt },
+      ...{ guesses: { made, right, rightComponents }, schedulesLookedAt },
     };
   }
 

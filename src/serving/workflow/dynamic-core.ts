@@ -1,13 +1,16 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Streams } from '../../random/index.js';
+import type { Stream, Streams } from '../../random/index.js';
 import { brokenPromise, must } from '../broken-promise.js';
 import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Agenda } from './agenda.js';
 import { ComponentDemand } from './component-demand.js';
+import { ComponentWorth } from './component-worth.js';
 import { DevicesUp } from './devices-up.js';
+import { EvictionCosts } from './eviction-costs.js';
 import { Executions } from './executions.js';
 import { ExpectedEnd } from './expected-end.js';
+import { Futures } from './futures.js';
 import { GivingUp } from './giving-up.js';
 import { Guesses } from './guesses.js';
 import { END, type FrequencyRow, Histories } from './histories.js';
@@ -22,12 +25,13 @@ import type { Placing } from './placing.js';
 import { placingOf } from './placing-of.js';
 import { PlannedWork } from './planned-work.js';
 import { DYORC_POLICY, type WorkflowPolicy } from './policy.js';
-import { Prediction } from './prediction.js';
+import { type Foresight, Prediction } from './prediction.js';
 import { Queues } from './queues.js';
 import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
 import { Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
+import { Spreading } from './spreading.js';
 import { Stranded } from './stranded.js';
 import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
 import type { OpenRequest, Task } from './work.js';
@@ -46,6 +50,8 @@ export interface DynamicOptions {
   readonly policy?: Partial<WorkflowPolicy>;
   /** What is known of programs at the start. */
   readonly frequencies?: readonly FrequencyRow[];
+  /** What programs will do, in place of predictions, where that is known. */
+  readonly foresight?: Foresight | undefined;
 }
 
 /**
@@ -73,9 +79,10 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly losses: Losses;
   private readonly stranded: Stranded;
   private readonly moves: Moves;
-  private readonly demand: ComponentDemand | undefined;
+  private readonly demand: ComponentDemand;
   private readonly executions: Executions;
   private readonly waits: RecentWaits;
+  private lookedAt = 0;
   private isDraining = false;
   readonly guesses = new Guesses();
 
@@ -83,7 +90,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   constructor(
     topology: Topology,
     private readonly decisions: Decisions,
-    { table, streams, policy = {}, frequencies = [] }: DynamicOptions,
+    { table, streams, policy = {}, frequencies = [], foresight }: DynamicOptions,
   ) {
     super(topology);
     const { agenda, open } = this;
@@ -93,7 +100,10 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
-    const queues = new Queues(count, { components: table.components.length, work, residency });
+    const queues = new Queues(count, {
+      ...{ components: table.components.length, work, residency },
+      isByDeadline: this.policy.dropping.kind === 'end-to-end',
+    });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.residency = residency;
@@ -101,20 +111,37 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues = queues;
     this.outputs = outputs;
     this.devices = devices;
-    const { evicting } = this.policy;
-    const demand =
-      evicting.kind === 'least-worth'
-        ? new ComponentDemand(table.components.length, evicting.halfLifeNs)
-        : undefined;
+    const { evicting, sparing, halfLifeNs } = this.policy;
+    const demand = new ComponentDemand(table.components.length, halfLifeNs);
+    const worth = new ComponentWorth(demand, residency);
     this.demand = demand;
-    this.loads = new Loads({ decisions, residency, work, placeable, queues, outputs, demand });
+    const spreading = new Spreading({
+      rule: this.policy.spreading,
+      halfLifeNs,
+      demand,
+      residency,
+      work,
+      placeable,
+    });
+    this.loads = new Loads({
+      spreading,
+      ...{ decisions, residency, work, placeable, queues, outputs, worth },
+      ...{ isByWorth: evicting.kind === 'least-worth', isSparing: sparing.kind === 'reloads' },
+    });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
     const outlook = new Outlook(work, residency, placeable);
-    this.placing = placingOf(this.policy.placing, outlook, devices);
+    const costs = new EvictionCosts({
+      ...{ residency, work, worth },
+      isByWorth: evicting.kind === 'least-worth',
+      most: sparing.kind === 'reloads' ? sparing.most : 0,
+    });
+    this.placing = placingOf(this.policy.placing, { outlook, devices, costs });
     const scheduling = new Scheduling({
       placing: this.placing,
-      prediction: new Prediction(this.policy.prediction, this.histories, streams('prediction')),
+      prediction: new Prediction(this.policy.prediction, {
+        ...{ histories: this.histories, stream: streams('prediction'), foresight },
+      }),
       ...{ work, demand },
     });
     const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
@@ -122,8 +149,11 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const { quantile, draws } = dropping.kind === 'end-to-end' ? dropping : NO_DRAWS;
     const stream = streams('waits');
     const waits = new RecentWaits(table.components.length, { devices: count, draws, stream });
-    const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws });
-    const givingUp = new GivingUp(dropping, ends, expected);
+    const expected = new ExpectedEnd({
+      ...{ work, residency, devices, waits, quantile, draws },
+      futures: new Futures(this.futuresBy(streams('futures'), foresight)),
+    });
+    const givingUp = new GivingUp(dropping, { ends, expected, waits });
     const { batches } = this;
     this.waits = waits;
     this.executions = new Executions(count, {
@@ -136,7 +166,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     });
     this.stranded = new Stranded({ decisions, devices, ends });
     this.moves = new Moves({
-      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook },
+      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook, costs },
       enqueue: (at, task) => this.enqueue(at, task),
     });
   }
@@ -202,20 +232,13 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues.nowNs = at;
     const task = this.open.called(request, call);
     this.ends.known += 1;
-    const { component, rows } = call;
+    const { component } = call;
     const { application } = request;
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
-    this.demand?.saw(at, component);
-    if (this.guesses.isAsExpected(request, task)) {
-      const { device, readyNs, endNs } = this.scheduling.taken(request);
-      if (this.devices.canRun(device, component, rows)) {
-        Object.assign(task, { device, readyNs, endNs });
-        this.enqueue(at, task);
-        return task.number;
-      }
-    }
-    this.scheduling.withdraw(request);
+    this.demand.saw(at, component);
+    if (this.guesses.isAsExpected(request, task)) this.scheduling.taken(request);
+    else this.scheduling.withdraw(request);
     this.agenda.ask(request);
     return task.number;
   }
@@ -321,6 +344,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   deviceDown(_at: number, device: number): void {
     if (!this.devices.isUp(device)) return;
     this.devices.set(device, false);
+    this.moves.has(device, false);
     const batch = this.executions.on(device);
     this.losses.deviceDown(device, batch === NONE ? [] : this.closed(batch));
   }
@@ -331,11 +355,21 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   decide(at: number): void {
     this.queues.nowNs = at;
-    for (const request of this.agenda.takeAsked()) if (!request.isSettled) this.schedule(at, request);
+    for (const request of this.agenda.takeAsked()) {
+      if (request.isSettled) continue;
+      this.schedule(at, request);
+      // What devices should hold changes with what is called, also where nothing happens to them.
+      if (this.policy.spreading.kind !== 'never') this.agenda.touched.add(this.nextLookedAt());
+    }
     this.stranded.dropLate(at);
     this.move(at);
     this.ends.closeRetired();
     this.outputs.decided();
+  }
+
+  private nextLookedAt(): number {
+    this.lookedAt = (this.lookedAt + 1) % this.devices.count;
+    return this.lookedAt;
   }
 
   /**
@@ -360,9 +394,11 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       head = this.queues.head(device);
     }
     this.loads.begin(at, device);
-    if (this.executions.on(device) !== NONE) return;
-    this.executions.begin(at, device);
+    if (this.executions.on(device) === NONE) this.executions.begin(at, device);
     if (this.executions.on(device) === NONE) this.moves.toIdle(at, device);
+    const isIdle = this.executions.on(device) === NONE && this.queues.head(device) === undefined;
+    this.moves.has(device, isIdle);
+    if (!isIdle) this.moves.fromBusy(at, device);
   }
 
   /** schedule finds devices for the tasks of a request, and queues those that got one. */
@@ -396,6 +432,14 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const tasks = this.tasksOf(batch);
     this.executions.closed(batch, tasks);
     return tasks;
+  }
+
+  /** futuresBy draws what programs may call, however they are expected to go on; nothing where nothing is expected. */
+  private futuresBy(stream: Stream, foresight: Foresight | undefined): Prediction {
+    const { prediction } = this.policy;
+    const rule =
+      prediction.kind === 'none' ? prediction : { kind: 'sampled' as const, most: prediction.most };
+    return new Prediction(rule, { histories: this.histories, stream, foresight });
   }
 
   private outputsOf(residency: Residency): Outputs {

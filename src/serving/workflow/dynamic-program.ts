@@ -3,7 +3,15 @@ import type { Placing } from './placing.js';
 import { Reach } from './reach.js';
 import { KeptSchedules, type Schedule, StepList } from './schedules.js';
 import { SoonestDevices } from './soonest-devices.js';
-import type { Devices, Input, PlacedTask, Search, ToPlace } from './to-place.js';
+import type { Costs, Devices, Goal, Input, PlacedTask, Search, ToPlace } from './to-place.js';
+
+/** DynamicProgramParts holds what a DynamicProgram chooses by, and how far it searches. */
+export interface DynamicProgramParts {
+  readonly outlook: Outlook;
+  readonly devices: Devices;
+  readonly search: Search;
+  readonly costs: Costs;
+}
 
 /** The most tasks that are placed together; others follow after them. */
 const MOST_TOGETHER = 24;
@@ -29,25 +37,26 @@ export class DynamicProgram implements Placing {
 
   private readonly soonest: SoonestDevices;
 
-  constructor(
-    private readonly outlook: Outlook,
-    private readonly devices: Devices,
-    private readonly search: Search,
-  ) {
-    this.soonest = new SoonestDevices(outlook, devices, search);
+  constructor(private readonly parts: DynamicProgramParts) {
+    this.soonest = new SoonestDevices(parts);
   }
 
   /**
    * place finds devices for tasks, whose inputs lie before them.
    * @returns the tasks in the order in which they are to be queued; none where some component has no device that runs it
    */
-  place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[] {
+  place(
+    at: number,
+    tasks: readonly ToPlace[],
+    { known, chance }: Goal = { known: tasks.length, chance: 1 },
+  ): readonly PlacedTask[] {
     const placed: PlacedTask[] = [];
     let changed: Schedule['changed'] = [];
     for (let from = 0; from < tasks.length; from += MOST_TOGETHER) {
       const some = tasks.slice(from, from + MOST_TOGETHER).map((task) => moved(task, from, placed));
-      const { outlook, devices, search, soonest } = this;
-      const best = this.best(new Reach(some, { outlook, devices, search, soonest, at }), changed);
+      const { parts, soonest } = this;
+      const goal = { known: Math.max(0, known - from), chance };
+      const best = this.best(new Reach(some, { ...parts, soonest, at, goal }), changed);
       if (best === undefined) return [];
       changed = best.changed;
       for (const task of best.order)
@@ -63,21 +72,21 @@ export class DynamicProgram implements Placing {
     const empty = reach.empty(changed);
     const greedy = reach.greedy(empty);
     this.looked += reach.looked;
-    const { beam, isExact } = this.search;
+    const { beam, isExact } = this.parts.search;
     const { at } = reach;
-    const goodNs = isExact ? empty.leastNs : at + GOOD_ENOUGH * (empty.leastNs - at);
-    if (greedy === undefined || greedy.endNs <= goodNs) return greedy;
+    const goodNs = isExact ? empty.valueNs : at + GOOD_ENOUGH * (empty.valueNs - at);
+    if (greedy === undefined || greedy.valueNs <= goodNs) return greedy;
     let schedules: readonly Schedule[] = [empty];
     for (let count = 0; count < reach.count; count++) {
       // Of steps that are kept some lead to equal schedules.
-      const steps = new StepList(2 * beam, greedy.endNs);
+      const steps = new StepList(2 * beam, greedy.valueNs);
       for (const schedule of schedules) reach.extend(schedule, steps);
       this.looked += steps.seen;
       const kept = new KeptSchedules(reach.common, beam);
       for (const step of steps.best) kept.add(reach.taken(step));
       schedules = kept.schedules;
     }
-    return schedules.reduce((least, schedule) => (schedule.endNs < least.endNs ? schedule : least), greedy);
+    return schedules.reduce((best, schedule) => (schedule.valueNs < best.valueNs ? schedule : best), greedy);
   }
 }
 

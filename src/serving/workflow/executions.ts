@@ -88,7 +88,7 @@ export class Executions {
     for (const task of tasks) {
       queues.leave(task);
       batches.add(batch, task.number);
-      waits.begun(at, task);
+      waits.over(at, task);
       task.state = 'running';
       task.endNs = endNs;
       task.request.inBatches += 1;

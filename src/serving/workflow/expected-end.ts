@@ -1,10 +1,11 @@
 import { NONE, nthSmallest } from '../../collections/index.js';
+import type { Future, FutureCall, Futures } from './futures.js';
 import { BODY } from './histories.js';
 import type { PlannedWork } from './planned-work.js';
 import type { RecentWaits } from './recent-waits.js';
 import { Held, type Residency } from './residency.js';
 import type { Devices } from './to-place.js';
-import { isExecuted, type OpenRequest, type Reserved, type Task } from './work.js';
+import { isExecuted, type OpenRequest, type Task } from './work.js';
 
 /** ExpectedEndOptions holds the parts of an ExpectedEnd. */
 export interface ExpectedEndOptions {
@@ -12,6 +13,7 @@ export interface ExpectedEndOptions {
   readonly residency: Residency;
   readonly devices: Devices;
   readonly waits: RecentWaits;
+  readonly futures: Futures;
   readonly quantile: number;
   readonly draws: number;
 }
@@ -38,10 +40,17 @@ interface Step {
   readonly isCalled: boolean;
 }
 
-/** ExpectedCall is a call that is expected of a request, and the steps of what comes before it by their positions. */
+/** KnownSteps are the steps of the tasks of a request that are not executed, and where they are by the positions of the tasks. */
+interface KnownSteps {
+  readonly steps: readonly Step[];
+  readonly stepOf: ReadonlyMap<number, number>;
+}
+
+/** ExpectedCall is a call of a future of a request, and the steps of what comes before it by their positions. */
 interface ExpectedCall {
   readonly request: OpenRequest;
-  readonly call: Reserved;
+  readonly future: Future;
+  readonly call: FutureCall;
   readonly position: number;
   readonly stepOf: ReadonlyMap<number, number>;
   /** Whether another expected call takes its output. */
@@ -54,8 +63,8 @@ interface ExpectedCall {
  * before it lets it wait for as long as it did others of its component of late. Calls that are expected are made no sooner than the
  * program next reads something; whether it reads anything between them is not known, so that the end may be later, not sooner.
  *
- * Waits add up along a way, so that the end is a distribution: it is computed for each draw, and the quantile counts. The cost is
- * O(draws × tasks of the request that are left).
+ * The end is a distribution: waits add up along a way, and nobody knows what the program will call. Each draw has waits and a future of
+ * its own, and the quantile of their ends counts. The cost is O(draws × tasks of the request that are left), less where few draws decide.
  */
 export class ExpectedEnd {
   private readonly ends: Float64Array;
@@ -67,14 +76,36 @@ export class ExpectedEnd {
   /** of is when a request is expected to end if a batch with tasks of it begins now. */
   of(at: number, request: OpenRequest, batch: BeginningBatch): number {
     const { draws, quantile } = this.options;
-    const steps = this.stepsOf(at, request, batch);
-    const endsNs = new Float64Array(steps.length);
-    for (let draw = 0; draw < draws; draw++) this.ends[draw] = latestEnd(at, { steps, endsNs, draw });
+    const endOf = this.drawing(at, request, batch);
+    for (let draw = 0; draw < draws; draw++) this.ends[draw] = endOf(draw);
     return nthSmallest(this.ends, draws, Math.max(0, Math.ceil(quantile * draws) - 1));
   }
 
-  private stepsOf(at: number, request: OpenRequest, batch: BeginningBatch): Step[] {
-    const { tasks, expected } = request;
+  /** isBy tells whether that is so by an instant. It draws no more ends than it needs to know. */
+  isBy(byNs: number, at: number, request: OpenRequest, batch: BeginningBatch): boolean {
+    const { draws, quantile } = this.options;
+    const endOf = this.drawing(at, request, batch);
+    let needed = Math.max(1, Math.ceil(quantile * draws));
+    for (let draw = 0; draw <= draws - needed; draw++) {
+      if (endOf(draw) <= byNs) needed -= 1;
+      if (needed === 0) return true;
+    }
+    return false;
+  }
+
+  /** drawing gives what draws ends of a request. */
+  private drawing(at: number, request: OpenRequest, batch: BeginningBatch): (draw: number) => number {
+    const known = this.knownSteps(at, request, batch);
+    return (draw) => {
+      const steps = [
+        ...known.steps,
+        ...this.expectedSteps(at, request, known, this.options.futures.of(request, draw)),
+      ];
+      return latestEnd(at, { steps, endsNs: new Float64Array(steps.length), draw });
+    };
+  }
+
+  private knownSteps(at: number, { tasks }: OpenRequest, batch: BeginningBatch): KnownSteps {
     const steps: Step[] = [];
     const stepOf = new Map<number, number>();
     for (const task of tasks) {
@@ -82,17 +113,28 @@ export class ExpectedEnd {
       stepOf.set(task.position, steps.length);
       steps.push(this.knownStep(at, { task, batch, stepOf }));
     }
+    return { steps, stepOf };
+  }
+
+  private expectedSteps(
+    at: number,
+    request: OpenRequest,
+    { steps, stepOf: known }: KnownSteps,
+    future: Future,
+  ): Step[] {
+    const called = request.tasks.length;
     const taken = new Set(
-      expected.flatMap(({ back }, i) =>
-        back.flatMap((one) => (one === BODY ? [] : [tasks.length + i - one])),
-      ),
+      future.flatMap(({ back }, i) => back.flatMap((one) => (one === BODY ? [] : [called + i - one]))),
     );
-    for (const [i, call] of expected.entries()) {
-      const position = tasks.length + i;
-      stepOf.set(position, steps.length);
-      steps.push(this.expectedStep(at, { request, call, position, stepOf, isTaken: taken.has(position) }));
-    }
-    return steps;
+    const stepOf = new Map(known);
+    return future.map((call, i) => {
+      const position = called + i;
+      stepOf.set(position, steps.length + i);
+      return this.expectedStep(at, {
+        ...{ request, future, call, position, stepOf },
+        isTaken: taken.has(position),
+      });
+    });
   }
 
   private knownStep(
@@ -133,12 +175,20 @@ export class ExpectedEnd {
     }
     const runNs = this.runNs(device, component, rows);
     return {
-      ...{ inputs, fromNs, broughtNs, waitsNs: waits.drawsOf(component), runNs, toFrontNs, isCalled: true },
+      ...{
+        inputs,
+        fromNs,
+        broughtNs,
+        waitsNs: waits.drawsOf(at, component),
+        runNs,
+        toFrontNs,
+        isCalled: true,
+      },
     };
   }
 
-  private expectedStep(at: number, { request, call, position, stepOf, isTaken }: ExpectedCall): Step {
-    const { tasks, expected, body } = request;
+  private expectedStep(at: number, { request, future, call, position, stepOf, isTaken }: ExpectedCall): Step {
+    const { tasks, body } = request;
     const { back, device, component, rows, bytes } = call;
     const { devices, waits } = this.options;
     const fromNs = this.thereNs(at, device, component);
@@ -150,14 +200,15 @@ export class ExpectedEnd {
       const step = one === BODY ? undefined : stepOf.get(from);
       if (step === undefined) broughtNs = Math.max(broughtNs, this.broughtNs(known as Task, device));
       else {
-        const source = known ?? (expected[from - tasks.length] as Reserved);
-        inputs.push({ step, passNs: devices.passNs(source.bytes, source.device, device) });
+        const source = known ?? (future[from - tasks.length] as FutureCall);
+        const isKnown = device !== NONE && source.device !== NONE;
+        inputs.push({ step, passNs: isKnown ? devices.passNs(source.bytes, source.device, device) : 0 });
       }
     }
     return {
-      ...{ inputs, fromNs, broughtNs, waitsNs: waits.drawsOf(component), isCalled: false },
+      ...{ inputs, fromNs, broughtNs, waitsNs: waits.drawsOf(at, component), isCalled: false },
       runNs: this.runNs(device, component, rows),
-      toFrontNs: isTaken ? undefined : devices.passNs(bytes, device, NONE),
+      toFrontNs: isTaken ? undefined : device === NONE ? 0 : devices.passNs(bytes, device, NONE),
     };
   }
 
@@ -175,8 +226,9 @@ export class ExpectedEnd {
     }
   }
 
-  /** broughtNs is how long an output that exists takes to a device, from where that takes least. */
+  /** broughtNs is how long an output that exists takes to a device, from where that takes least; 0 where no device is known. */
   private broughtNs({ bytes, places }: Task, device: number): number {
+    if (device === NONE) return 0;
     let leastNs = Number.POSITIVE_INFINITY;
     for (const place of places)
       leastNs = Math.min(leastNs, this.options.devices.passNs(bytes, place.device, device));

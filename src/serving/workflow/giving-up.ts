@@ -1,17 +1,24 @@
 import { DropCode as SharedDropCode } from '../decisions.js';
 import type { ExpectedEnd } from './expected-end.js';
 import type { DroppingRule } from './policy.js';
+import type { RecentWaits } from './recent-waits.js';
 import type { RequestEnds } from './request-ends.js';
 import type { Task } from './work.js';
 
 const DropCode = SharedDropCode;
 
+/** GivingUpParts holds the parts of GivingUp. */
+export interface GivingUpParts {
+  readonly ends: RequestEnds;
+  readonly expected: ExpectedEnd;
+  readonly waits: RecentWaits;
+}
+
 /** GivingUp drops requests whose tasks are about to be executed although it is too late for them (PARD §4.2). */
 export class GivingUp {
   constructor(
     private readonly rule: DroppingRule,
-    private readonly ends: RequestEnds,
-    private readonly expected: ExpectedEnd,
+    private readonly parts: GivingUpParts,
   ) {}
 
   /** drops gives up those requests of a batch that would begin now for which it is too late, and tells whether there were any. */
@@ -21,12 +28,20 @@ export class GivingUp {
     { endNs, pool }: { readonly endNs: number; readonly pool: number },
   ): boolean {
     if (this.rule.kind === 'never') return false;
+    const { ends, expected, waits } = this.parts;
     let isAny = false;
-    for (const { request } of tasks) {
+    for (const task of tasks) {
+      const { request } = task;
       if (request.isSettled || request.deadlineNs === Number.POSITIVE_INFINITY) continue;
-      const mayEndNs = this.rule.kind === 'expired' ? at : this.expected.of(at, request, { tasks, endNs });
-      if (mayEndNs <= request.deadlineNs) continue;
-      this.ends.drop(request, DropCode.deadline, pool);
+      const { deadlineNs } = request;
+      const mayBeInTime =
+        this.rule.kind === 'expired'
+          ? at <= deadlineNs
+          : expected.isBy(deadlineNs, at, request, { tasks, endNs });
+      if (mayBeInTime) continue;
+      // It would have waited no less: without it, what is known of waits would be of those alone that waited little.
+      for (const task of tasks) if (task.request === request) waits.over(at, task);
+      ends.drop(request, DropCode.deadline, pool);
       isAny = true;
     }
     return isAny;

@@ -21,10 +21,11 @@ export interface SizedCall extends NextCall {
   readonly bytes: number;
 }
 
-/** PredictedCall is a call that is expected, with the mean bytes of its outputs and its mean rows so far. */
+/** PredictedCall is a call that is expected, with the mean bytes of its outputs and its mean rows so far, and the chance that it had. */
 export interface PredictedCall extends NextCall {
   readonly bytes: number;
   readonly rows: number;
+  readonly chance: number;
 }
 
 /** SeenCall is how often a call followed a history, and what its outputs were. */
@@ -47,6 +48,8 @@ export interface FrequencyRow {
 const LONGEST = 2;
 /** START stands before the first call of a request, so that a history knows that nothing came before. */
 export const START = -2;
+
+const AT_END: NextCall = { component: END, back: [] };
 
 /** So many components at most keep the keys of histories apart. */
 const MOST_COMPONENTS = 2 ** 24;
@@ -105,6 +108,11 @@ export class Histories {
     }
   }
 
+  /** hasSeenEnd tells whether any request of an application was seen to its end: before that, nobody knows what follows. */
+  hasSeenEnd(application: number): boolean {
+    return find(this.rows[application]?.get(keyOf([]))?.calls ?? [], AT_END) !== undefined;
+  }
+
   /**
    * next draws the call that follows, with the chance that it had so far.
    * @returns undefined where nothing of the application was seen
@@ -115,16 +123,17 @@ export class Histories {
     let left = stream.uniform() * followers.count;
     for (const seen of followers.calls) {
       left -= seen.count;
-      if (left < 0) return predicted(seen);
+      if (left < 0) return predicted(seen, followers);
     }
-    return predicted(followers.calls.at(-1) as Counted);
+    return predicted(followers.calls.at(-1) as Counted, followers);
   }
 
   /** likeliest gives the call that followed most often, the first seen among equals. */
   likeliest(application: number, called: readonly number[]): PredictedCall | undefined {
     const followers = this.longestKnown(application, called);
     if (followers === undefined) return undefined;
-    return predicted(followers.calls.reduce((most, seen) => (seen.count > most.count ? seen : most)));
+    const likeliest = followers.calls.reduce((most, seen) => (seen.count > most.count ? seen : most));
+    return predicted(likeliest, followers);
   }
 
   /** bytesOf is the mean of the bytes that such a call gave so far, 0 where none has. */
@@ -213,11 +222,12 @@ function added(calls: Counted[], { component, back }: NextCall): Counted {
   return seen;
 }
 
-function predicted({ component, back, count, bytes, sized, rows }: Counted): PredictedCall {
+function predicted({ component, back, count, bytes, sized, rows }: Counted, of: Followers): PredictedCall {
   return {
     component,
     back,
     bytes: sized === 0 ? 0 : bytes / sized,
     rows: Math.max(1, Math.round(rows / count)),
+    chance: count / of.count,
   };
 }

@@ -17,6 +17,7 @@ export {
 } from './histories.js';
 export type { GuessCounts, SubmittedCall, WorkflowCore } from './language.js';
 export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
+export type { Foresight } from './prediction.js';
 export { RAY_LIKE_POLICY, type RayLikePolicy } from './ray-like-allocation.js';
 export {
   type ComponentPool,

@@ -64,8 +64,12 @@ export interface WorkflowCore extends ServingCore {
   readonly schedulesLookedAt?: number;
 }
 
-/** GuessCounts are the calls, ends included, where something was expected, and those that were as expected. */
+/**
+ * GuessCounts are the calls, ends included, where something was expected, those that were as expected, and those of which at least the
+ * component was: the accuracy of DyOrc's Fig. 12.
+ */
 export interface GuessCounts {
   readonly made: number;
   readonly right: number;
+  readonly rightComponents: number;
 }

@@ -1,6 +1,8 @@
+import { NONE } from '../../collections/index.js';
 import { Decision as SharedDecision } from '../decisions.js';
 import { Held } from './residency.js';
 import { type MemoryParts, type Room, Rooms } from './rooms.js';
+import type { Spreading } from './spreading.js';
 import { placeOn, type Task } from './work.js';
 
 const Decision = SharedDecision;
@@ -9,6 +11,11 @@ const Decision = SharedDecision;
 interface Wanted {
   readonly component: number;
   readonly room: Room;
+}
+
+/** LoadsOptions holds the parts of Loads. */
+export interface LoadsOptions extends MemoryParts {
+  readonly spreading: Spreading;
 }
 
 /**
@@ -22,7 +29,7 @@ interface Wanted {
 export class Loads {
   private readonly rooms: Rooms;
 
-  constructor(private readonly options: MemoryParts) {
+  constructor(private readonly options: LoadsOptions) {
     this.rooms = new Rooms(options);
   }
 
@@ -40,6 +47,7 @@ export class Loads {
     if (work.copyingUntilNs(device) > 0) return;
     const wanted = this.wanted(device);
     if (wanted !== undefined) this.load(at, device, wanted);
+    else if (head === undefined && work.executing(device) === NONE) this.spread(at, device);
   }
 
   /** serveHead fetches and loads what the head of a device needs, and tells whether there was room for it. */
@@ -81,6 +89,14 @@ export class Loads {
     return true;
   }
 
+  /** spread lets a device that has nothing to do load what others have much to do of. */
+  private spread(at: number, device: number): void {
+    const spread = this.options.spreading.next(device);
+    if (spread === undefined) return;
+    const { component, mayGo } = spread;
+    this.load(at, device, { component, room: [{ kind: 'components', mayGo }] });
+  }
+
   private wanted(device: number): Wanted | undefined {
     const { residency, work, queues } = this.options;
     const isAbsent = (component: number) => residency.stateOf(device, component) === Held.absent;
@@ -95,6 +111,6 @@ export class Loads {
     if (known !== undefined) return { component: known, room: this.rooms.forKnown(device) };
     const [expected] = needed;
     if (expected === undefined) return undefined;
-    return { component: expected, room: this.rooms.besideNeeded(device) };
+    return { component: expected, room: this.rooms.forExpected(device, expected) };
   }
 }

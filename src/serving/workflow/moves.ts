@@ -1,3 +1,4 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Agenda } from './agenda.js';
 import type { DevicesUp } from './devices-up.js';
 import { type DeviceProbe, type Outlook, soonestWay } from './outlook.js';
@@ -5,7 +6,10 @@ import type { PlannedWork } from './planned-work.js';
 import type { MovingRule } from './policy.js';
 import type { Queues } from './queues.js';
 import { Held, type Residency } from './residency.js';
+import type { Costs } from './to-place.js';
 import type { Task } from './work.js';
+
+const NONE = SHARED_NONE;
 
 /** How many other devices an idle device looks at, how many of their tasks, and how many it takes, at most. */
 const MOST_DEVICES = 32;
@@ -24,16 +28,20 @@ export interface MovesOptions {
   readonly work: PlannedWork;
   readonly residency: Residency;
   readonly outlook: Outlook;
+  readonly costs: Costs;
   /** enqueue puts a task into the queue of the device that it has got. */
   readonly enqueue: (at: number, task: Task) => void;
 }
 
 /**
  * Moves lets a device that has nothing to do take tasks from the queues of others, whose inputs are there and which would end sooner on
- * it, with what is to be fetched and loaded for them. It looks at a bounded number of devices and tasks each time, at other ones in turn.
+ * it, with what is to be fetched and loaded for them, and with what it costs others that components leave for it. A device that comes
+ * to have nothing to do looks at a bounded number of devices and tasks, at other ones in turn; and a device whose tasks wait offers
+ * them to those that have had nothing to do for longer.
  */
 export class Moves {
   private next = 0;
+  private readonly idle = new Set<number>();
   private readonly probe: DeviceProbe;
 
   constructor(private readonly options: MovesOptions) {
@@ -64,21 +72,52 @@ export class Moves {
     }
   }
 
+  /** has tells whether a device has nothing to do, so that tasks may be offered to it. */
+  has(device: number, isIdle: boolean): void {
+    if (isIdle) this.idle.add(device);
+    else this.idle.delete(device);
+  }
+
+  /** fromBusy moves tasks of a device, whose inputs are there and which wait for it, to devices that have nothing to do. */
+  fromBusy(at: number, donor: number): void {
+    const { rule, queues } = this.options;
+    if (rule.kind === 'never' || this.idle.size === 0) return;
+    const rowsBefore = new Map<number, number>();
+    for (const task of [...first(queues.readyOn(donor), MOST_LOOKED_AT)]) {
+      const before = rowsBefore.get(task.component) ?? 0;
+      rowsBefore.set(task.component, before + task.rows);
+      const device = this.soonestIdle(at, task);
+      if (device === NONE || !this.takes(at, device, { task, before })) continue;
+      this.idle.delete(device);
+      rowsBefore.set(task.component, before);
+    }
+  }
+
+  /** soonestIdle is the device without anything to do that would end a task first, NONE where none can. */
+  private soonestIdle(at: number, task: Task): number {
+    const { devices } = this.options;
+    const { component, rows } = task;
+    let [soonest, leastNs] = [NONE as number, Number.POSITIVE_INFINITY];
+    for (const device of this.idle) {
+      if (!devices.canRun(device, component, rows)) continue;
+      const { endNs, costNs } = this.endIn(at, device, task);
+      if (endNs + costNs < leastNs) [soonest, leastNs] = [device, endNs + costNs];
+    }
+    return soonest;
+  }
+
   /** takes moves a task to a device if it would end sooner there than where it is, behind so many rows of its component. */
   private takes(
     at: number,
     device: number,
     { task, before }: { readonly task: Task; readonly before: number },
   ): boolean {
-    const { agenda, devices, queues, work, outlook, enqueue } = this.options;
+    const { agenda, devices, queues, work, enqueue } = this.options;
     const { component, rows, device: donor } = task;
     if (task.moves >= MOST_MOVES || !devices.canRun(device, component, rows)) return false;
     if (!devices.hasMemoryFor(task, device)) return false;
-    const readyNs = at + this.broughtNs(task, device);
-    Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
-    const ends = outlook.ends(this.probe);
-    const endNs = ends[soonestWay(ends)];
-    if (endNs >= this.endOn(at, donor, { task, before })) return false;
+    const { readyNs, endNs, costNs } = this.endIn(at, device, task);
+    if (endNs + costNs >= this.endOn(at, donor, { task, before })) return false;
     queues.leave(task);
     work.withdraw(donor, component, rows);
     // Another task is its head now, which may find room.
@@ -86,6 +125,20 @@ export class Moves {
     task.moves += 1;
     enqueue(at, Object.assign(task, { device, readyNs, endNs }));
     return true;
+  }
+
+  /** endIn is when another device would have the inputs of a task and end it, and what it costs others that it takes the task. */
+  private endIn(
+    at: number,
+    device: number,
+    task: Task,
+  ): { readonly readyNs: number; readonly endNs: number; readonly costNs: number } {
+    const { outlook, costs } = this.options;
+    const { component, rows } = task;
+    const readyNs = at + this.broughtNs(task, device);
+    Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
+    const ends = outlook.ends(this.probe);
+    return { readyNs, endNs: ends[soonestWay(ends)], costNs: costs.ofNs(this.probe) };
   }
 
   /** endOn is a time before which the device of a task does not end it, as it executes its batches in their order. */

@@ -1,14 +1,14 @@
 import { NONE } from '../../collections/index.js';
 import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, type WayEnds } from './outlook.js';
-import type { Devices, Input, OutputSource, PlacedTask, ToPlace } from './to-place.js';
+import type { Devices, Goal, Input, OutputSource, PlacedTask, ToPlace } from './to-place.js';
 
 /** Placing finds devices for the tasks of a request that are known or expected. */
 export interface Placing {
   /**
-   * place finds devices for tasks, whose inputs lie before them in the list.
+   * place finds devices for tasks, whose inputs lie before them in the list. All are known where no goal is given.
    * @returns the tasks in the order in which they are to be queued; none where some component has no device that runs it
    */
-  place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[];
+  place(at: number, tasks: readonly ToPlace[], goal?: Goal): readonly PlacedTask[];
   /** How many schedules were looked at so far: a task on a device, beside what has devices already. */
   readonly looked: number;
 }

@@ -6,6 +6,10 @@ export interface WorkflowPolicy {
   readonly dropping: DroppingRule;
   readonly moving: MovingRule;
   readonly evicting: EvictingRule;
+  readonly sparing: SparingRule;
+  readonly spreading: SpreadingRule;
+  /** A call counts half after so long in what is known of how much components are called. */
+  readonly halfLifeNs: number;
   /** How many tasks may be known and not executed; a request beyond them is refused. */
   readonly mostTasks: number;
   /** How many executions of a task may be lost before its request is dropped. */
@@ -65,12 +69,28 @@ export type MovingRule = { readonly kind: 'never' } | { readonly kind: 'to-idle'
 /**
  * EvictingRule says which component leaves a device first, of those that may go.
  * - least-recent: the one that was used longest ago (DyOrc §5.4).
- * - least-worth: the one that is called least, for each device that holds it, times the time that it takes to be loaded again. A
- *   call counts half after `halfLifeNs`; expected calls of open requests count like calls.
+ * - least-worth: the one that is called least, for each device that holds it, times the time that it takes to be loaded again.
+ *   Expected calls of open requests count like calls.
  */
-export type EvictingRule =
-  | { readonly kind: 'least-recent' }
-  | { readonly kind: 'least-worth'; readonly halfLifeNs: number };
+export type EvictingRule = { readonly kind: 'least-recent' } | { readonly kind: 'least-worth' };
+
+/**
+ * SparingRule says what it counts that a component leaves a device for another one, where devices are chosen.
+ * - none: nothing, and expected calls push out what nothing needs.
+ * - reloads: the time to load it again as often as it is called on one device, `most` times at most. An expected call pushes out only
+ *   what is worth less than its own component.
+ */
+export type SparingRule = { readonly kind: 'none' } | { readonly kind: 'reloads'; readonly most: number };
+
+/**
+ * SpreadingRule says what devices load that have nothing to do.
+ * - never: nothing.
+ * - by-work: the component whose devices have most to do of it, if the calls of late are more on each than it executes in `least` half-lives.
+ *   What leaves for it must be less than `ratio` times as much on each of the devices that keep it.
+ */
+export type SpreadingRule =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'by-work'; readonly least: number; readonly ratio: number };
 
 /**
  * DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. Other than in the paper, expected calls count
@@ -81,20 +101,22 @@ export const DYORC_POLICY: WorkflowPolicy = {
   prediction: { kind: 'sampled', most: 16 },
   reserving: { kind: 'memory' },
   dropping: { kind: 'never' },
-  moving: { kind: 'never' },
-  evicting: { kind: 'least-recent' },
+  moving: { kind: 'to-idle' },
+  evicting: { kind: 'least-worth' },
+  sparing: { kind: 'reloads', most: 1 },
+  spreading: { kind: 'by-work', least: 0.1, ratio: 0.7 },
+  halfLifeNs: 30e9,
   mostTasks: 1_000_000,
   mostTries: 2,
 };
 
+/** PLAIN holds what DyOrc's scheduler is compared with to what the paper says: nothing is predicted, moved, spared or spread. */
+const PLAIN: WorkflowPolicy = {
+  ...DYORC_POLICY,
+  ...{ prediction: { kind: 'none' }, moving: { kind: 'never' }, evicting: { kind: 'least-recent' } },
+  ...{ sparing: { kind: 'none' }, spreading: { kind: 'never' } },
+};
+
 /** GREEDY_POLICY and ROUND_ROBIN_POLICY are what DyOrc's scheduler is compared with (§8.3). */
-export const GREEDY_POLICY: WorkflowPolicy = {
-  ...DYORC_POLICY,
-  placing: { kind: 'greedy' },
-  prediction: { kind: 'none' },
-};
-export const ROUND_ROBIN_POLICY: WorkflowPolicy = {
-  ...DYORC_POLICY,
-  placing: { kind: 'round-robin' },
-  prediction: { kind: 'none' },
-};
+export const GREEDY_POLICY: WorkflowPolicy = { ...PLAIN, placing: { kind: 'greedy' } };
+export const ROUND_ROBIN_POLICY: WorkflowPolicy = { ...PLAIN, placing: { kind: 'round-robin' } };

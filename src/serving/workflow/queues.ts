@@ -14,11 +14,16 @@ type Stage = 'waiting' | 'unsent' | 'coming' | 'ready';
 
 type Stages = Readonly<Record<Stage, Set<Task>>>;
 
+/** A task without a deadline waits for those that have one no longer than this. */
+const WITHOUT_DEADLINE_NS = 10e9;
+
 /** QueuesOptions holds the parts of Queues, and how many components there are. */
 export interface QueuesOptions {
   readonly components: number;
   readonly work: PlannedWork;
   readonly residency: Residency;
+  /** Whether tasks of requests with deadlines are executed in the order of these, before others; false where absent. */
+  readonly isByDeadline?: boolean;
 }
 
 /**
@@ -98,20 +103,45 @@ export class Queues {
   }
 
   /**
-   * nextBatch gives the batch that a device would execute next: the ready tasks of the first component that it holds and that has any,
-   * in their order, as many as fit.
+   * nextBatch gives the batch that a device would execute next: the ready tasks of a component that it holds, in their order, as many as
+   * fit. The component is that of the task with the first deadline, where deadlines count, else the first that has any.
    * @returns none where there are none
    */
   nextBatch(device: number): Task[] {
     const { work, residency } = this.options;
-    const batch: Task[] = [];
-    let component: number = NONE;
-    let room = 0;
+    if (this.readyOn(device).size === 0) return [];
+    const urgent = this.urgentOn(device);
+    if (urgent !== undefined) return this.batchOf(device, urgent.component);
+    for (const { component } of work.planned(device)) {
+      if (!residency.holds(device, component)) continue;
+      const batch = this.batchOf(device, component);
+      if (batch.length > 0) return batch;
+    }
+    return [];
+  }
+
+  /**
+   * urgentOn is the ready task of a device whose deadline is first, of those whose component it holds; undefined where none has a deadline,
+   * or one without has waited so long that it takes its turn.
+   */
+  private urgentOn(device: number): Task | undefined {
+    if (this.options.isByDeadline !== true) return undefined;
+    let urgent: Task | undefined;
+    let firstNs = Number.POSITIVE_INFINITY;
     for (const task of this.readyOn(device)) {
-      if (component === NONE && residency.holds(device, task.component)) {
-        component = task.component;
-        room = work.largest(device, component);
-      }
+      const { deadlineNs } = task.request;
+      if (deadlineNs === Number.POSITIVE_INFINITY && this.nowNs - task.thereNs > WITHOUT_DEADLINE_NS)
+        return undefined;
+      if (deadlineNs >= firstNs || !this.options.residency.holds(device, task.component)) continue;
+      [urgent, firstNs] = [task, deadlineNs];
+    }
+    return urgent;
+  }
+
+  private batchOf(device: number, component: number): Task[] {
+    const batch: Task[] = [];
+    let room = this.options.work.largest(device, component);
+    for (const task of this.readyOn(device)) {
       if (task.component !== component || task.rows > room || (task.isAlone && batch.length > 0)) continue;
       batch.push(task);
       room = task.isAlone ? 0 : room - task.rows;

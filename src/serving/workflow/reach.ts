@@ -2,7 +2,7 @@ import { NONE } from '../../collections/index.js';
 import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, Way } from './outlook.js';
 import { Frontier, type Schedule, type Step, type StepList } from './schedules.js';
 import type { Soonest, SoonestDevices } from './soonest-devices.js';
-import type { Devices, OutputSource, Search, ToPlace } from './to-place.js';
+import type { Costs, Devices, Goal, OutputSource, Search, ToPlace } from './to-place.js';
 
 /** ReachOptions holds the parts of a Reach, and what time it is. */
 export interface ReachOptions {
@@ -11,6 +11,8 @@ export interface ReachOptions {
   readonly devices: Devices;
   readonly search: Search;
   readonly soonest: SoonestDevices;
+  readonly costs: Costs;
+  readonly goal: Goal;
 }
 
 /** Reach knows what may follow a partial schedule of some tasks. */
@@ -27,6 +29,7 @@ export class Reach {
   private readonly nearby: readonly (readonly number[])[];
   /** By task, the least time from its end to the end of the last task that needs it. */
   private readonly tailsNs: readonly number[];
+  private readonly knownTailsNs: readonly number[];
   /** By task, the tasks before it that are alike in all, of which the first gets a device first. */
   private readonly alike: readonly (readonly number[])[];
   private readonly probe: DeviceProbe;
@@ -45,7 +48,8 @@ export class Reach {
     this.soonest = this.soonestOfAll();
     this.nearby = tasks.map((task) => this.nearbyOf(task));
     this.tailsNs = tailsOf(tasks, this.after, options.devices);
-    this.alike = options.search.isExact ? alikeOf(tasks) : tasks.map(() => []);
+    this.knownTailsNs = tailsOf(tasks.slice(0, options.goal.known), this.after, options.devices);
+    this.alike = options.search.isExact ? alikeOf(tasks, options.goal.known) : tasks.map(() => []);
   }
 
   /** common is what follows from which tasks have devices. */
@@ -66,8 +70,11 @@ export class Reach {
   /** empty gives the schedule in which no task has a device. */
   empty(changed: Schedule['changed']): Schedule {
     const none = this.tasks.map(() => 0);
+    const leastNs = this.leastNs(this.tailsNs);
+    const leastKnownNs = this.leastNs(this.knownTailsNs);
     return {
-      ...{ scheduled: 0, order: [], endNs: 0, leastNs: this.leastNs(), changed },
+      ...{ scheduled: 0, order: [], endNs: 0, knownNs: 0, costNs: 0, leastNs, leastKnownNs, changed },
+      valueNs: this.valueOf(leastKnownNs, leastNs, 0),
       ...{ devices: this.tasks.map(() => NONE), readyNs: none, endsNs: none },
     };
   }
@@ -77,13 +84,26 @@ export class Reach {
     let schedule = empty;
     for (const task of this.tasks.keys()) {
       let best: Step | undefined;
+      let leastNs = Number.POSITIVE_INFINITY;
       for (const device of this.candidatesFor(schedule, task)) {
         const ends = this.options.outlook.ends(this.probing(schedule, task, device));
         const way = soonestWay(ends);
+        const endNs = ends[way];
         this.looked += 1;
-        if (best !== undefined && ends[way] >= best.endNs) continue;
+        if (endNs >= leastNs) continue;
         const { readyNs } = this.probe;
-        best = { schedule, task, device, way, readyNs, endNs: ends[way], leastNs: 0, ownNs: 0 };
+        const ownNs = endNs + this.options.costs.ofNs(this.probe);
+        if (ownNs >= leastNs) continue;
+        leastNs = ownNs;
+        best = {
+          schedule,
+          task,
+          device,
+          way,
+          readyNs,
+          endNs,
+          ...this.comesTo(schedule, task, endNs, ownNs - endNs),
+        };
       }
       if (best === undefined) return undefined;
       schedule = this.taken(best);
@@ -101,7 +121,8 @@ export class Reach {
   }
 
   /** taken gives the schedule that a step leads to. */
-  taken({ schedule, task, device, way, readyNs, endNs, leastNs }: Step): Schedule {
+  taken(step: Step): Schedule {
+    const { schedule, task, device, way, readyNs, endNs, costNs, leastNs, leastKnownNs, valueNs } = step;
     this.probing(schedule, task, device);
     const view = this.options.outlook.after(this.probe, way);
     return {
@@ -111,7 +132,8 @@ export class Reach {
       endsNs: replaced(schedule.endsNs, task, endNs),
       order: [...schedule.order, task],
       endNs: Math.max(schedule.endNs, endNs),
-      leastNs,
+      knownNs: task < this.options.goal.known ? Math.max(schedule.knownNs, endNs) : schedule.knownNs,
+      ...{ costNs, leastNs, leastKnownNs, valueNs },
       changed: changedBy(schedule.changed, device, view),
     };
   }
@@ -123,14 +145,39 @@ export class Reach {
     const ends = this.options.outlook.ends(this.probing(schedule, task, device));
     const { readyNs } = this.probe;
     const soonest = soonestWay(ends);
+    const evictedNs = this.options.costs.ofNs(this.probe);
     for (let way: Way = Way.join; way <= Way.behind; way = (way + 1) as Way) {
       const endNs = ends[way];
       if (endNs === Number.POSITIVE_INFINITY || (way !== soonest && !this.options.search.isExact)) continue;
-      const ownNs = endNs + (this.tailsNs[task] as number);
-      const leastNs = Math.max(schedule.leastNs, ownNs);
-      if (steps.takes(leastNs, ownNs))
-        steps.add({ schedule, task, device, way, readyNs, endNs, leastNs, ownNs });
+      const value = this.comesTo(schedule, task, endNs, evictedNs);
+      if (steps.takes(value.valueNs, value.ownNs))
+        steps.add({ schedule, task, device, way, readyNs, endNs, ...value });
     }
+  }
+
+  /** comesTo says what a schedule comes to, at least, with a task that ends then and pushes out what is worth so much. */
+  private comesTo(
+    schedule: Schedule,
+    task: number,
+    endNs: number,
+    evictedNs: number,
+  ): Pick<Step, 'costNs' | 'leastNs' | 'leastKnownNs' | 'valueNs' | 'ownNs'> {
+    const { known, chance } = this.options.goal;
+    const isKnown = task < known;
+    const ownNs = endNs + (this.tailsNs[task] as number);
+    const leastNs = Math.max(schedule.leastNs, ownNs);
+    const leastKnownNs = isKnown
+      ? Math.max(schedule.leastKnownNs, endNs + (this.knownTailsNs[task] as number))
+      : schedule.leastKnownNs;
+    const costNs = schedule.costNs + (isKnown ? evictedNs : chance * evictedNs);
+    return { costNs, leastNs, leastKnownNs, ownNs, valueNs: this.valueOf(leastKnownNs, leastNs, costNs) };
+  }
+
+  /** valueOf weighs the end of the known tasks and that of all by the chance of the others. */
+  private valueOf(knownNs: number, allNs: number, costNs: number): number {
+    const { known, chance } = this.options.goal;
+    if (known >= this.tasks.length) return allNs + costNs;
+    return knownNs + chance * (allNs - knownNs) + costNs;
   }
 
   private mayBeNext({ scheduled }: Schedule, task: number): boolean {
@@ -196,11 +243,10 @@ export class Reach {
     return readyNs;
   }
 
-  /** leastNs is a time before which the last task cannot end: no task ends before it would if its device had it alone. */
-  /** leastNs is a time before which the last task cannot end. */
-  private leastNs(): number {
-    return this.soonest.reduce(
-      (least, { endNs }, task) => Math.max(least, endNs + (this.tailsNs[task] as number)),
+  /** leastNs is a time before which the last of the tasks that have tails cannot end. */
+  private leastNs(tailsNs: readonly number[]): number {
+    return tailsNs.reduce(
+      (least, tailNs, task) => Math.max(least, (this.soonest[task] as Soonest).endNs + tailNs),
       0,
     );
   }
@@ -288,7 +334,7 @@ function tailsOf(tasks: readonly ToPlace[], after: readonly number[], devices: D
 }
 
 /** alikeOf lists by task those before it that call the same for the same, and whose outputs the same tasks take as much of. */
-function alikeOf(tasks: readonly ToPlace[]): number[][] {
+function alikeOf(tasks: readonly ToPlace[], known: number): number[][] {
   const takers = tasks.map((_, task) =>
     tasks
       .flatMap(({ inputs }, other) =>
@@ -299,7 +345,8 @@ function alikeOf(tasks: readonly ToPlace[]): number[][] {
   );
   const areAlike = (one: number, other: number): boolean => {
     const [a, b] = [tasks[one] as ToPlace, tasks[other] as ToPlace];
-    return takers[one] === takers[other] && isSoughtAlike(a, b);
+    const areAsKnown = one < known === other < known;
+    return areAsKnown && takers[one] === takers[other] && isSoughtAlike(a, b);
   };
   return tasks.map((_, task) => [...tasks.keys()].filter((other) => other < task && areAlike(other, task)));
 }

@@ -1,6 +1,6 @@
 import { NONE } from '../../collections/index.js';
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
-import type { ComponentDemand } from './component-demand.js';
+import type { ComponentWorth } from './component-worth.js';
 import type { Outputs } from './outputs.js';
 import type { PlannedWork } from './planned-work.js';
 import type { Queues } from './queues.js';
@@ -18,8 +18,11 @@ export interface MemoryParts {
   readonly placeable: Placeable;
   readonly queues: Queues;
   readonly outputs: Outputs;
-  /** How much components are called, where what leaves first depends on that; else it is what was used longest ago. */
-  readonly demand?: ComponentDemand | undefined;
+  readonly worth: ComponentWorth;
+  /** Whether what is worth least leaves first; else it is what was used longest ago. */
+  readonly isByWorth: boolean;
+  /** Whether what is expected pushes out only what is worth less. */
+  readonly isSparing: boolean;
 }
 
 /** Room says what may leave a device for something else: first all of the first step, then all of the second, and so on. */
@@ -65,6 +68,16 @@ export class Rooms {
       ...this.besideNeeded(device),
       { kind: 'components', mayGo: (component) => !queues.needs(device, component) },
     ];
+  }
+
+  /** forExpected gives what may leave for the component of an expected task. */
+  forExpected(device: number, expected: number): Room {
+    const { worth, work, isSparing } = this.options;
+    if (!isSparing) return this.besideNeeded(device);
+    const gainedNs = worth.gainedNs(device, expected);
+    const mayGo = (component: number) =>
+      work.rowsOf(device, component) === 0 && worth.heldNs(device, component) < gainedNs;
+    return [{ kind: 'components', mayGo }];
   }
 
   /** besideNeeded gives what may leave for anything else: components that the device needs for nothing, known or expected. */
@@ -123,7 +136,7 @@ export class Rooms {
 
   /** leaves lets the next thing of a step leave, and tells whether there was one. */
   private leaves(device: number, step: Step): boolean {
-    const { residency, decisions, placeable, outputs } = this.options;
+    const { residency, decisions, placeable, outputs, worth, isByWorth } = this.options;
     if (step.kind === 'outputs') {
       const task = outputs.some(device, (one, place) => this.isUnused(device, one, place) && step.mayGo(one));
       if (task !== undefined) this.spill(device, task);
@@ -132,19 +145,12 @@ export class Rooms {
     const component = residency.least(
       device,
       (one) => this.isIdle(device, one) && step.mayGo(one),
-      (one) => this.worthOf(device, one),
+      (one) => (isByWorth ? worth.heldNs(device, one) : 0),
     );
     if (component === NONE) return false;
     residency.evict(device, component);
     decisions.push(Decision.evict, device, placeable.poolOf(device, component));
     return true;
-  }
-
-  /** worthOf is how long it is expected to take, all in all, to load a component again that leaves a device. */
-  private worthOf(device: number, component: number): number {
-    const { demand, residency } = this.options;
-    if (demand === undefined) return 0;
-    return (demand.of(component) / residency.holders(component)) * residency.loadNs(device, component);
   }
 
   private spill(device: number, task: Task): void {

@@ -11,9 +11,16 @@ export interface Schedule {
   readonly endsNs: readonly number[];
   /** The tasks in the order in which they got their devices. */
   readonly order: readonly number[];
-  /** When the last of them ends, and a time before which nothing can end that the schedule becomes. */
+  /** When the last of them ends, and the last of those that are known. */
   readonly endNs: number;
+  readonly knownNs: number;
+  /** What evictions for them cost, by the chance of each. */
+  readonly costNs: number;
+  /** Times before which the last task that the schedule comes to have, and the last known one, cannot end. */
   readonly leastNs: number;
+  readonly leastKnownNs: number;
+  /** What the schedule comes to by these, at least: the less, the better. */
+  readonly valueNs: number;
   /** The devices that have got tasks, by their numbers, and what they look like now. */
   readonly changed: readonly (readonly [device: number, view: DeviceView])[];
 }
@@ -26,8 +33,11 @@ export interface Step {
   readonly way: Way;
   readonly readyNs: number;
   readonly endNs: number;
-  /** A time before which nothing can end that it leads to, and one that what follows the task alone cannot end before. */
+  readonly costNs: number;
   readonly leastNs: number;
+  readonly leastKnownNs: number;
+  /** What the schedule that it leads to comes to, at least, and a time before which what follows the task alone cannot end. */
+  readonly valueNs: number;
   readonly ownNs: number;
 }
 
@@ -42,12 +52,12 @@ export class StepList {
     private readonly belowNs: number,
   ) {}
 
-  /** takes tells whether a step would be kept that leads to such ends. */
-  takes(leastNs: number, ownNs: number): boolean {
+  /** takes tells whether a step would be kept that comes to so much. */
+  takes(valueNs: number, ownNs: number): boolean {
     this.seen += 1;
-    if (leastNs >= this.belowNs) return false;
+    if (valueNs >= this.belowNs) return false;
     const worst = this.best.length < this.most ? undefined : this.best.at(-1);
-    return worst === undefined || isSooner(leastNs, ownNs, worst);
+    return worst === undefined || isSooner(valueNs, ownNs, worst);
   }
 
   add(step: Step): void {
@@ -57,14 +67,14 @@ export class StepList {
       return;
     }
     let i = best.length === most ? most - 1 : best.length;
-    for (; i > 0 && isSooner(step.leastNs, step.ownNs, best[i - 1] as Step); i--)
+    for (; i > 0 && isSooner(step.valueNs, step.ownNs, best[i - 1] as Step); i--)
       best[i] = best[i - 1] as Step;
     best[i] = step;
   }
 }
 
-function isSooner(leastNs: number, ownNs: number, other: Step): boolean {
-  return leastNs < other.leastNs || (leastNs === other.leastNs && ownNs < other.ownNs);
+function isSooner(valueNs: number, ownNs: number, other: Step): boolean {
+  return valueNs < other.valueNs || (valueNs === other.valueNs && ownNs < other.ownNs);
 }
 
 /** Frontier knows what follows from which tasks have devices, whichever these are. It computes each answer once. */
@@ -182,7 +192,8 @@ export class KeptSchedules {
     if (scheduled !== other.scheduled || one.changed.length !== other.changed.length) return false;
     const isEqual = this.common.mayMeet(scheduled);
     const isAsGood = (ns: number, otherNs: number) => (isEqual ? ns === otherNs : ns <= otherNs);
-    if (!isAsGood(one.endNs, other.endNs)) return false;
+    if (!isAsGood(one.endNs, other.endNs) || !isAsGood(one.knownNs, other.knownNs)) return false;
+    if (one.costNs > other.costNs) return false;
     for (const task of this.common.live(scheduled)) {
       if (one.devices[task] !== other.devices[task]) return false;
       if (!isAsGood(one.endsNs[task] as number, other.endsNs[task] as number)) return false;

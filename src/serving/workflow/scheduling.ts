@@ -1,10 +1,9 @@
 import { NONE } from '../../collections/index.js';
 import type { ComponentDemand } from './component-demand.js';
 import { BODY, type PredictedCall } from './histories.js';
-import { lastCalls } from './open-work.js';
 import type { Placing } from './placing.js';
 import type { PlannedWork } from './planned-work.js';
-import type { Predicted, Prediction } from './prediction.js';
+import type { Prediction } from './prediction.js';
 import type { Input, OutputSource, ToPlace } from './to-place.js';
 import type { OpenRequest, Reserved, Task } from './work.js';
 
@@ -13,7 +12,7 @@ export interface SchedulingOptions {
   readonly placing: Placing;
   readonly prediction: Prediction;
   readonly work: PlannedWork;
-  readonly demand?: ComponentDemand | undefined;
+  readonly demand: ComponentDemand;
 }
 
 /**
@@ -28,15 +27,16 @@ export class Scheduling {
    * @returns the tasks that got devices, in the order in which they are to be queued; those are left out that no device runs now
    */
   schedule(at: number, request: OpenRequest): readonly Task[] {
-    this.withdraw(request);
     const { placing, prediction } = this.options;
+    const { expected, isToEnd } = request;
+    this.withdraw(request);
     const tasks = request.tasks.filter(({ state, device }) => state === 'called' && device === NONE);
-    const predicted: Predicted = request.isFinished
-      ? { calls: [], isToEnd: false }
-      : prediction.after(request.application, lastCalls(request));
+    const predicted =
+      expected.length > 0 || isToEnd ? { calls: expected, isToEnd } : prediction.after(request);
     const known = this.toPlace(at, tasks);
     const all = [...known, ...toExpect(at, request, tasks, predicted.calls)];
-    const placements = placing.place(at, all);
+    const chance = predicted.calls.reduce((product, call) => product * call.chance, 1);
+    const placements = placing.place(at, all, { known: tasks.length, chance });
     if (placements.length < all.length) return this.oneByOne(at, tasks, known);
     const reserved = predicted.calls.map(
       (call): Reserved => ({ ...call, device: NONE, readyNs: 0, endNs: 0 }),
@@ -86,12 +86,12 @@ export class Scheduling {
 
   private reserve({ device, component, rows, readyNs }: Reserved): void {
     this.options.work.expect(device, { component, rows, fromNs: readyNs });
-    this.options.demand?.expects(component, 1);
+    this.options.demand.expects(component, 1);
   }
 
   private release({ device, component, rows }: Reserved): void {
     this.options.work.withdrawExpected(device, component, rows);
-    this.options.demand?.expects(component, -1);
+    this.options.demand.expects(component, -1);
   }
 
   private toPlace(at: number, tasks: readonly Task[]): ToPlace[] {

@@ -1,6 +1,6 @@
 import { NONE } from '../../collections/index.js';
 import { type DeviceProbe, type DeviceView, type Outlook, soonestWay } from './outlook.js';
-import type { Devices, Search } from './to-place.js';
+import type { Costs, Devices, Search } from './to-place.js';
 
 /** How many devices that are alike in all are tried for one task, at most. */
 const MOST_ALIKE = 3;
@@ -24,7 +24,7 @@ export interface Soonest {
   readonly endNs: number;
 }
 
-/** Candidate is a device that may be among the best. */
+/** Candidate is a device that may be among the best: its end counts what evictions for the task cost. */
 interface Candidate {
   readonly device: number;
   readonly endNs: number;
@@ -32,15 +32,19 @@ interface Candidate {
   readonly isIdle: boolean;
 }
 
+/** SoonestParts holds what SoonestDevices looks at. */
+export interface SoonestParts {
+  readonly outlook: Outlook;
+  readonly devices: Devices;
+  readonly search: Search;
+  readonly costs: Costs;
+}
+
 /** SoonestDevices finds the devices that would end a task first. */
 export class SoonestDevices {
   private readonly probe: DeviceProbe;
 
-  constructor(
-    private readonly outlook: Outlook,
-    private readonly devices: Devices,
-    private readonly search: Search,
-  ) {
+  constructor(private readonly parts: SoonestParts) {
     this.probe = { at: 0, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
   }
 
@@ -49,31 +53,36 @@ export class SoonestDevices {
    * It looks closely only at those that could be among them by what is known of all: a few nanoseconds for each of the others.
    */
   find(sought: Sought): Soonest {
-    const { devices, outlook } = this;
-    const { candidates } = this.search;
+    const { devices, outlook, search, costs } = this.parts;
+    const { candidates } = search;
     const { at, component, rows, leastReadyNs: readyNs } = sought;
     const earliest = { at, component, rows, readyNs };
     const best: Candidate[] = [];
     const runNs = devices.leastNs(component, rows);
     let worstNs = Number.POSITIVE_INFINITY;
+    let soonestNs = Number.POSITIVE_INFINITY;
     for (let device = 0; device < devices.count; device++) {
       if (!devices.canRun(device, component, rows)) continue;
       if (outlook.leastEndNs(device, earliest, runNs) >= worstNs) continue;
       const endNs = this.endNs(sought, device);
       if (endNs >= worstNs) continue;
+      soonestNs = Math.min(soonestNs, endNs);
+      const costedNs = endNs + costs.ofNs(this.probe);
+      if (costedNs >= worstNs) continue;
       const isIdle = isIdleNow(at, this.probe.view);
-      this.insert(best, { device, endNs, kind: this.kindOf(sought, device), isIdle });
+      this.insert(best, { device, endNs: costedNs, kind: this.kindOf(sought, device), isIdle });
       if (best.length === candidates) worstNs = (best.at(-1) as Candidate).endNs;
     }
     return {
       devices: best.map((one) => one.device),
       twins: best.map((one, i) => twinOf(best, one, i)),
-      endNs: best[0]?.endNs ?? Number.POSITIVE_INFINITY,
+      endNs: soonestNs,
     };
   }
 
   private endNs({ at, component, rows, readyNs }: Sought, device: number): number {
-    const { probe, outlook } = this;
+    const { probe } = this;
+    const { outlook } = this.parts;
     probe.at = at;
     probe.device = device;
     probe.view = outlook.viewOf(at, device);
@@ -85,9 +94,8 @@ export class SoonestDevices {
   }
 
   private kindOf({ components }: Sought, device: number): number {
-    return this.search.candidates === Number.POSITIVE_INFINITY
-      ? device
-      : this.outlook.kindOf(device, components);
+    const { search, outlook } = this.parts;
+    return search.candidates === Number.POSITIVE_INFINITY ? device : outlook.kindOf(device, components);
   }
 
   /** insert puts a device among the best, behind those that end as soon, unless enough of these are like it. */
@@ -104,7 +112,7 @@ export class SoonestDevices {
     }
     while (i < best.length && (best[i] as Candidate).endNs === one.endNs) i++;
     best.splice(i, 0, one);
-    if (best.length > this.search.candidates) best.pop();
+    if (best.length > this.parts.search.candidates) best.pop();
   }
 }
 

@@ -1,3 +1,5 @@
+import type { DeviceProbe } from './outlook.js';
+
 /** OutputSource is where the output of a task that has a device already lies or will, and from when on. */
 export interface OutputSource {
   readonly device: number;
@@ -18,6 +20,15 @@ export interface ToPlace {
   readonly inputs: readonly Input[];
 }
 
+/**
+ * Goal is what devices are chosen for. The first `known` tasks will be executed, and the others with a `chance`: by as much the end of
+ * all counts, and by the rest that of the known ones.
+ */
+export interface Goal {
+  readonly known: number;
+  readonly chance: number;
+}
+
 /** PlacedTask is the device that a task got, and when its inputs are expected to be there and it to end. */
 export interface PlacedTask {
   readonly task: number;
@@ -35,6 +46,12 @@ export interface Devices {
   leastNs(component: number, rows: number): number;
   /** passNs is how long an output takes from one place to another. */
   passNs(bytes: number, from: number, to: number): number;
+}
+
+/** Costs says what it costs others that a device takes a task. */
+export interface Costs {
+  /** ofNs is that cost, in time that others lose. */
+  ofNs(probe: DeviceProbe): number;
 }
 
 /** Search says how far a search for devices goes. */

@@ -5,6 +5,7 @@ import type { Allocation, AllocationParts } from './allocation.js';
 import { DynamicCore } from './dynamic-core.js';
 import type { FrequencyRow } from './histories.js';
 import { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
+import type { Foresight } from './prediction.js';
 import { RAY_LIKE_POLICY, RayLikeAllocation, type RayLikePolicy } from './ray-like-allocation.js';
 import { ReactiveCore } from './reactive-core.js';
 import { StaticAllocation } from './static-allocation.js';
@@ -31,6 +32,8 @@ export interface WorkflowParts {
   /** What is known of programs at the start, which only `dyorc` asks. */
   readonly frequencies?: readonly FrequencyRow[];
   readonly policy?: Partial<WorkflowPolicy>;
+  /** What programs will do, which `dyorc` takes in place of its predictions where it is known. */
+  readonly foresight?: Foresight;
   readonly rayLike?: Partial<RayLikePolicy>;
 }
 

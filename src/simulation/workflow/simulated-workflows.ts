@@ -13,7 +13,9 @@ import {
   Decisions,
   DROP_REASONS,
   type FrequencyRow,
+  type GuessCounts,
   type Topology,
+  type WorkflowPolicy,
   type WorkflowScheduler,
   workflowCore,
 } from '../../serving/index.js';
@@ -25,6 +27,7 @@ import {
 } from '../../simulator/index.js';
 import type { Arrivals } from '../../workload/index.js';
 import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
+import { ForeseenRuns } from './foreseen-runs.js';
 
 /** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
 export interface CountedWorkflows extends PlacedWorkflows {
@@ -40,6 +43,10 @@ export interface WorkflowLoad {
   readonly runOf: (order: number, workflow: number) => RecordedRun;
   /** The seed of what the scheduler draws. */
   readonly seed: number;
+  /** What differs from the scheduler's own policy. */
+  readonly policy?: Partial<WorkflowPolicy>;
+  /** Whether the scheduler is told what programs will do, which none can know: it bounds what predictions are worth. */
+  readonly isForeseen?: boolean;
   /** For how long requests have arrived, once the run is over: rates are over that; over the whole run where absent. */
   readonly spanNs?: () => number;
   /** Keeps every latency, for exact quantiles; true where absent. */
@@ -57,7 +64,7 @@ export interface WorkflowRun {
   /** Until when devices are counted: when the last thing happened, or requests arrived no more, whichever was later. */
   readonly endNs: number;
   /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
-  readonly guesses?: { readonly made: number; readonly right: number };
+  readonly guesses?: GuessCounts;
   /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
   readonly schedules?: number;
 }
@@ -106,7 +113,7 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
 
 /** Searching is what a core tells of how it finds devices, where it expects calls or looks at schedules. */
 interface Searching {
-  readonly guesses?: { readonly made: number; readonly right: number };
+  readonly guesses?: GuessCounts;
   readonly schedulesLookedAt?: number;
 }
 
@@ -114,10 +121,14 @@ interface Searching {
 function searched(cores: readonly object[]): Pick<WorkflowRun, 'guesses' | 'schedules'> {
   const sum = (of: (core: Searching) => number | undefined) =>
     cores.reduce((all, core) => all + (of(core) ?? 0), 0);
-  const made = sum(({ guesses }) => guesses?.made);
+  const guesses: GuessCounts = {
+    made: sum((core) => core.guesses?.made),
+    right: sum((core) => core.guesses?.right),
+    rightComponents: sum((core) => core.guesses?.rightComponents),
+  };
   const schedules = sum(({ schedulesLookedAt }) => schedulesLookedAt);
   return {
-    ...(made === 0 ? {} : { guesses: { made, right: sum(({ guesses }) => guesses?.right) } }),
+    ...(guesses.made === 0 ? {} : { guesses }),
     ...(schedules === 0 ? {} : { schedules }),
   };
 }
@@ -134,15 +145,19 @@ interface GroupLoad {
 
 function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
   const { load, frequencies, arrivals, runOf, observers, number } = group;
+  const { scheduler, policy, seed, isForeseen = false } = load;
   const decisions = new Decisions();
-  const core = workflowCore(load.scheduler, topology, {
-    ...{ decisions, table, frequencies },
-    streams: streamsOf(load.seed, `core/${number}`),
+  const foreseen = new ForeseenRuns();
+  const core = workflowCore(scheduler, topology, {
+    ...{ decisions, table, frequencies, streams: streamsOf(seed, `core/${number}`) },
+    ...(policy === undefined ? {} : { policy }),
+    ...(isForeseen ? { foresight: foreseen.foresight } : {}),
   });
   const driver = new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals, observers },
+    ...{ topology, table, decisions, core, arrivals },
+    observers: isForeseen ? [foreseen.observer, ...observers] : observers,
     // A group's order is not that of all requests.
-    runOf: (_, workflow) => runOf(arrivals.order, workflow),
+    runOf: (_, workflow) => foreseen.next(runOf(arrivals.order, workflow)),
   });
   return { core, driver };
 }

@@ -166,18 +166,84 @@ describe('giving up what is expected to end late', () => {
   });
 });
 
+/** Two devices that hold two components, of which the first takes 100 alone and 250 in a batch of four, and the second 50 and 80. */
+const TWO: Shape = {
+  components: [
+    [100, 150, 200, 250],
+    [50, 60, 70, 80],
+  ].map((times) => ({ bytes: 10, loadNs: 1, latencyNs: [times] })),
+  devices: [0, 1].map((server) => ({ class: 0, server, bytes: 1000 })),
+  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 100, networkBytesPerNs: 100, sloNs: 1000 },
+  holds: [
+    [0, 1],
+    [0, 1],
+  ],
+};
+
+/** A call of the first component, which is read or not, and so many of the second, one after the other. */
+function followedBy(count: number, isRead: boolean): RecordedRun {
+  const seconds = Array.from({ length: count }, (_, i) => ({
+    ...{ component: 1, rows: 1, inputs: [i], thinkNs: 0, outputBytes: 1 },
+    after: isRead ? [i] : [],
+  }));
+  const first = { component: 0, rows: 1, inputs: [-1], thinkNs: 0, outputBytes: 1, after: [] };
+  return { requestBytes: 1, calls: [first, ...seconds] };
+}
+
+describe('what may become of a request', () => {
+  it.each([
+    ['known from the start', false],
+    ['called once the answer is there', true],
+  ])('is counted so that overload costs few of the requests in time, where calls are %s', (_, isRead) => {
+    const inTime = (load: number) => {
+      const gaps = streamOf(1, 'gaps');
+      // Batches of four give a request each 41 ns on two devices.
+      const gapNs = () => Math.round((gaps.exponential() * 41.25) / load);
+      const runs = Array.from({ length: 600 * load }, () => followedBy(1, isRead));
+      return served({ shape: TWO, runs, gapNs, policy: AHEAD }).summary.inTime;
+    };
+    const at = inTime(1);
+    for (const load of [2, 3, 6]) expect(inTime(load)).toBeGreaterThan(0.6 * at);
+  });
+
+  it('is counted by its chances: on devices with time nobody is given up who would be in time', () => {
+    const stream = streamOf(1, 'runs');
+    const runs = Array.from({ length: 400 }, () => followedBy(stream.uniform() < 0.5 ? 0 : 9, true));
+    const of = (dropping: WorkflowPolicy['dropping'], frequencies: readonly FrequencyRow[] = []) =>
+      served({
+        ...{ shape: { ...TWO, sloNs: 300 }, runs, gapNs: () => 2000, frequencies },
+        policy: { ...DYORC_POLICY, dropping },
+      });
+    const never = of({ kind: 'never' });
+    const ahead = of({ kind: 'end-to-end', quantile: 0.1, draws: 32 }, never.core.frequencies);
+    expect(never.summary.inTime).toBe(runs.filter(({ calls }) => calls.length === 1).length);
+    expect(ahead.summary.inTime).toBe(never.summary.inTime);
+    // Those that go on are given up once that is known.
+    expect(ahead.summary.dropped).toBe(runs.length - never.summary.inTime);
+  });
+});
+
 describe('RecentWaits', () => {
   const begun = (component: number, thereNs: number) => ({ device: 0, component, thereNs }) as Task;
 
   it('draws from the last waits of a component, from when the task and its component were there', () => {
     const waits = new RecentWaits(2, { devices: 1, draws: 100, stream: streamOf(1, 'waits') });
-    expect(new Set(waits.drawsOf(0))).toEqual(new Set([0]));
+    expect(new Set(waits.drawsOf(100, 0))).toEqual(new Set([0]));
     waits.loaded(50, 0, 0);
-    for (const thereNs of [20, 60]) waits.begun(100, begun(0, thereNs));
-    waits.begun(100, begun(1, 20));
-    expect(new Set(waits.drawsOf(0))).toEqual(new Set([50, 40]));
-    expect(new Set(waits.drawsOf(1))).toEqual(new Set([80]));
-    for (let i = 0; i < 128; i++) waits.begun(100, begun(0, 93));
-    expect(new Set(waits.drawsOf(0))).toEqual(new Set([7]));
+    for (const thereNs of [20, 60]) waits.over(100, begun(0, thereNs));
+    waits.over(100, begun(1, 20));
+    expect(new Set(waits.drawsOf(100, 0))).toEqual(new Set([50, 40]));
+    expect(new Set(waits.drawsOf(100, 1))).toEqual(new Set([80]));
+    for (let i = 0; i < 128; i++) waits.over(100, begun(0, 93));
+    expect(new Set(waits.drawsOf(100, 0))).toEqual(new Set([7]));
+  });
+
+  it('forgets waits after five seconds, so that a stage which nothing reaches any more is tried again', () => {
+    const waits = new RecentWaits(1, { devices: 1, draws: 100, stream: streamOf(1, 'waits') });
+    waits.over(1e9, begun(0, 0));
+    waits.over(3e9, begun(0, 1e9));
+    expect(new Set(waits.drawsOf(6e9, 0))).toEqual(new Set([1e9, 2e9]));
+    expect(new Set(waits.drawsOf(7.5e9, 0))).toEqual(new Set([2e9]));
+    expect(new Set(waits.drawsOf(8.6e9, 0))).toEqual(new Set([0]));
   });
 });

@@ -7,9 +7,12 @@ import { Residency } from '../../../src/serving/workflow/residency.js';
 import { SoonestDevices } from '../../../src/serving/workflow/soonest-devices.js';
 import { Placeable, passTimes } from '../../../src/serving/workflow/table.js';
 import {
+  type Costs,
   type Devices,
   EXACT,
+  type Goal,
   type Input,
+  type PlacedTask,
   type Search,
   type ToPlace,
 } from '../../../src/serving/workflow/to-place.js';
@@ -17,6 +20,8 @@ import { cases } from '../../cases.js';
 import { randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const AT = 1000;
+/** Evictions that cost nothing. */
+const FREE = { ofNs: () => 0 };
 
 /** Case is some devices that have work, and a request whose tasks are to be placed. */
 interface Case {
@@ -26,6 +31,8 @@ interface Case {
   readonly residency: Residency;
   readonly work: PlannedWork;
   readonly shape: Shape;
+  readonly goal: Goal;
+  readonly costs: Costs;
 }
 
 function randomCase(seed: number, most: number, moreDevices = 0): Case {
@@ -70,7 +77,19 @@ function randomCase(seed: number, most: number, moreDevices = 0): Case {
     passNs: passTimes(table),
   };
   const tasks = randomTasks(stream, shape, devices, most);
-  return { outlook: new Outlook(work, residency, placeable), devices, tasks, residency, work, shape };
+  const goal = { known: 1 + stream.integer(tasks.length), chance: stream.integer(5) / 4 };
+  const eachNs = topology.devices.map(() =>
+    shape.components.map(() => (stream.uniform() < 0.5 ? 0 : stream.integer(200))),
+  );
+  // A load costs what others lose by it, which is drawn here.
+  const costs: Costs = {
+    ofNs: ({ device, component, view }) =>
+      residency.stateOf(device, component) !== 0 || view.loads.some((load) => load.component === component)
+        ? 0
+        : eachNs[device]![component]!,
+  };
+  const outlook = new Outlook(work, residency, placeable);
+  return { outlook, devices, tasks, residency, work, shape, goal, costs };
 }
 
 function randomTasks(stream: Stream, { components }: Shape, devices: Devices, most: number): ToPlace[] {
@@ -100,8 +119,11 @@ interface PlainDevice {
   loads: Map<number, number>;
 }
 
-/** plainBest tries all orders, all devices and all ways in which they take a task, one after the other. */
-function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): number {
+/**
+ * plainBest tries all orders, all devices and all ways in which they take a task, one after the other, and gives the least that the ends
+ * of the known tasks and of all come to, and what it costs others.
+ */
+function plainBest({ outlook, devices, tasks, residency, work, shape, goal, costs }: Case): number {
   const at = shape.devices.map((_, d): PlainDevice => {
     const view = outlook.viewOf(AT, d);
     return {
@@ -173,11 +195,14 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
     return found;
   };
 
+  const probe = { at: AT, rows: 1, readyNs: AT, view: outlook.viewOf(AT, 0) };
+  const loadsOf = ({ loads }: PlainDevice) => [...loads].map(([component, atNs]) => ({ component, atNs }));
   let best = Number.POSITIVE_INFINITY;
-  const go = (left: number, latest: number) => {
-    if (latest >= best) return;
+  const go = (left: number, [latest, known, cost]: readonly [number, number, number]) => {
+    const value = goal.chance * latest + (1 - goal.chance) * known + cost;
+    if (value >= best) return;
     if (left === 0) {
-      best = latest;
+      best = value;
       return;
     }
     tasks.forEach(({ component, rows, inputs }, task) => {
@@ -198,28 +223,53 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
           at[d] = device;
           ends[task] = end;
           where[task] = d;
-          go(left - 1, Math.max(latest, end));
+          const isKnown = task < goal.known;
+          const ofLoad = costs.ofNs({
+            ...probe,
+            device: d,
+            component,
+            view: { ...probe.view, loads: loadsOf(before) },
+          });
+          go(left - 1, [
+            Math.max(latest, end),
+            isKnown ? Math.max(known, end) : known,
+            cost + ofLoad * (isKnown ? 1 : goal.chance),
+          ]);
           at[d] = before;
           ends[task] = undefined;
         }
       }
     });
   };
-  go(tasks.length, 0);
+  go(tasks.length, [0, 0, 0]);
   return best;
 }
 
-function ends({ outlook, devices, tasks }: Case, search: Search): number {
-  const placements = new DynamicProgram(outlook, devices, search).place(AT, tasks);
+/** comesTo is what the devices that a search finds come to: the ends of the known tasks and of all, and what loads cost others. */
+function comesTo({ outlook, devices, tasks, goal, costs }: Case, search: Search): number {
+  const placements = new DynamicProgram({ outlook, devices, search, costs }).place(AT, tasks, goal);
   expect(placements.map(({ task }) => task).sort()).toEqual(tasks.map((_, i) => i));
-  return Math.max(...placements.map(({ endNs }) => endNs));
+  const lastOf = (some: readonly PlacedTask[]) => Math.max(...some.map(({ endNs }) => endNs));
+  const paid = new Set<string>();
+  let costNs = 0;
+  for (const { task, device } of placements) {
+    const { component } = tasks[task]!;
+    if (paid.has(`${device} ${component}`)) continue;
+    paid.add(`${device} ${component}`);
+    const view = outlook.viewOf(AT, device);
+    const ofLoad = costs.ofNs({ at: AT, device, view, component, rows: 1, readyNs: AT });
+    costNs += ofLoad * (task < goal.known ? 1 : goal.chance);
+  }
+  const known = placements.filter(({ task }) => task < goal.known);
+  return goal.chance * lastOf(placements) + (1 - goal.chance) * lastOf(known) + costNs;
 }
 
 describe('DynamicProgram', () => {
-  it('ends as early as the best of all orders, devices and ways, on 2,000 random requests', () => {
+  it('comes to no more than the best of all orders, devices and ways, on 2,000 random requests', () => {
     for (let seed = 0; seed < 2000; seed++) {
       const one = randomCase(seed, 4);
-      expect({ seed, end: ends(one, EXACT) }).toEqual({ seed, end: plainBest(one) });
+      const lost = comesTo(one, EXACT) - plainBest(one);
+      expect({ seed, isBest: Math.abs(lost) < 1e-6 }).toEqual({ seed, isBest: true });
     }
   });
 
@@ -229,10 +279,10 @@ describe('DynamicProgram', () => {
     const losses = beams.map(() => 0);
     for (let seed = 0; seed < count; seed++) {
       const one = randomCase(seed, 5, 10);
-      const least = ends(one, EXACT);
+      const least = comesTo(one, EXACT);
       for (const [i, beam] of beams.entries()) {
-        const found = ends(one, { candidates: 8, beam, isExact: false });
-        expect(found).toBeGreaterThanOrEqual(least);
+        const found = comesTo(one, { candidates: 8, beam, isExact: false });
+        expect(found).toBeGreaterThanOrEqual(least - 1e-6);
         losses[i]! += (found - least) / (least - AT) / count;
       }
     }
@@ -242,7 +292,9 @@ describe('DynamicProgram', () => {
   it('gives no placement where no device runs a component', () => {
     const one = randomCase(1, 3);
     const devices = { ...one.devices, canRun: () => false };
-    expect(new DynamicProgram(one.outlook, devices, EXACT).place(AT, one.tasks)).toEqual([]);
+    expect(
+      new DynamicProgram({ outlook: one.outlook, devices, search: EXACT, costs: FREE }).place(AT, one.tasks),
+    ).toEqual([]);
   });
 });
 
@@ -263,7 +315,7 @@ describe('SoonestDevices', () => {
       });
       const search = { candidates: 3, beam: 1, isExact: false };
       const fresh = randomCase(seed, 1, 12);
-      const found = new SoonestDevices(fresh.outlook, fresh.devices, search).find({
+      const found = new SoonestDevices({ ...fresh, search, costs: FREE }).find({
         ...{ at: AT, component, rows: 1, leastReadyNs, readyNs, components: [component] },
       });
       const first = ends.map(({ endNs }) => endNs).sort((a, b) => a - b);

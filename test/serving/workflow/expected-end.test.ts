@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { ExpectedEnd } from '../../../src/serving/workflow/expected-end.js';
+import type { Futures } from '../../../src/serving/workflow/futures.js';
 import { OpenWork } from '../../../src/serving/workflow/open-work.js';
 import { PlannedWork } from '../../../src/serving/workflow/planned-work.js';
 import { RecentWaits } from '../../../src/serving/workflow/recent-waits.js';
@@ -29,7 +30,7 @@ interface Asked {
   readonly task: Task;
   readonly waits: RecentWaits;
   readonly work: PlannedWork;
-  readonly endNs: (quantile?: number) => number;
+  readonly endNs: (quantile?: number, futures?: readonly (readonly Reserved[])[]) => number;
 }
 
 /** At 1000 a device is about to execute the first task of a request until 1100; its output is 40 bytes, which its program reads. */
@@ -44,21 +45,35 @@ function asked(expected: readonly Partial<Reserved>[], isRead = true): Asked {
   const task = open.called(request, { component: 0, rows: 1, inputs: [request.body.number] });
   Object.assign(task, { device: 0, bytes: 40, isWanted: isRead });
   request.expected = expected.map((one) => ({
-    ...{ component: 1, back: [1], rows: 1, bytes: 0, device: 0, readyNs: 0, endNs: 0, ...one },
+    ...{ component: 1, back: [1], rows: 1, bytes: 0, chance: 1 },
+    ...{ device: 0, readyNs: 0, endNs: 0, ...one },
   }));
   const devices = {
     ...{ count: 2, canRun: () => true, leastNs: () => 1, passNs: passTimes(table) },
   };
-  const endNs = (quantile = 0.5) =>
-    new ExpectedEnd({ work, residency, devices, waits, quantile, draws: DRAWS }).of(1000, request, {
-      ...{ tasks: [task], endNs: 1100 },
+  const batch = { tasks: [task], endNs: 1100 };
+  const futuresOf = (futures: readonly (readonly Reserved[])[]) => ({
+    of: (_: OpenRequest, draw: number) => futures[draw % futures.length] as readonly Reserved[],
+  });
+  const expectedBy = (quantile: number, futures: readonly (readonly Reserved[])[]) =>
+    new ExpectedEnd({
+      ...{ work, residency, devices, waits, quantile, draws: DRAWS },
+      futures: futuresOf(futures) as unknown as Futures,
     });
+  const endNs: Asked['endNs'] = (quantile = 0.5, futures = [request.expected]) => {
+    const expectedEnd = expectedBy(quantile, futures);
+    const end = expectedEnd.of(1000, request, batch);
+    // It is known to be by an instant from that one on, and not before.
+    expect(expectedEnd.isBy(end, 1000, request, batch)).toBe(true);
+    expect(expectedEnd.isBy(end - 1, 1000, request, batch)).toBe(false);
+    return end;
+  };
   return { request, task, waits, work, endNs };
 }
 
 /** waited tells of a wait of a component. */
 function waited(waits: RecentWaits, component: number, waitNs: number): void {
-  waits.begun(waitNs, { device: 0, component, thereNs: 0 } as Task);
+  waits.over(waitNs, { device: 0, component, thereNs: 0 } as Task);
 }
 
 describe('ExpectedEnd', () => {
@@ -102,6 +117,20 @@ describe('ExpectedEnd', () => {
     expect(endNs(0.1)).toBe(restNs + 7);
     expect(endNs(0.9)).toBe(restNs + 57);
     expect(endNs(1)).toBe(restNs + 57);
+  });
+
+  it('takes the quantile of the ends of all that the program may do', () => {
+    const { request, endNs } = asked([{ bytes: 5 }]);
+    const long = [...request.expected, { ...request.expected[0], back: [1], component: 0 } as Reserved];
+    const futures = [[], request.expected, long, long];
+    expect(endNs(0.25, futures)).toBe(1140);
+    expect(endNs(0.5, futures)).toBe(1140 + 20 + 5);
+    expect(endNs(0.75, futures)).toBe(1140 + 20 + 100 + 5);
+    expect(endNs(1, futures)).toBe(1140 + 20 + 100 + 5);
+  });
+
+  it('lets a call take the least time of any device where none is kept for it', () => {
+    expect(asked([{ bytes: 5, device: -1 }]).endNs()).toBe(1140 + 1);
   });
 
   it('waits for a task that another device executes, and for one behind it', () => {

@@ -19,8 +19,8 @@ function seen(): Histories {
 describe('Histories', () => {
   it('gives what followed most often, with the mean of its bytes and rows', () => {
     const histories = seen();
-    expect(histories.likeliest(0, [])).toEqual({ ...call(0, 0), bytes: 0, rows: 1 });
-    expect(histories.likeliest(0, [0])).toEqual({ ...call(1, 1), bytes: 100, rows: 3 });
+    expect(histories.likeliest(0, [])).toEqual({ ...call(0, 0), bytes: 0, rows: 1, chance: 1 });
+    expect(histories.likeliest(0, [0])).toEqual({ ...call(1, 1), bytes: 100, rows: 3, chance: 2 / 3 });
     expect(histories.likeliest(0, [0, 2])?.component).toBe(END);
   });
 
@@ -46,6 +46,14 @@ describe('Histories', () => {
     histories.saw(0, [0], call(1, 0));
     histories.saw(0, [0], call(1, 0));
     expect(histories.likeliest(0, [0])?.back).toEqual([0]);
+  });
+
+  it('knows of no end before a request was seen to its end', () => {
+    const histories = new Histories(2);
+    histories.saw(0, [], call(0, 0));
+    expect(histories.hasSeenEnd(0)).toBe(false);
+    histories.saw(0, [0], call(END));
+    expect([histories.hasSeenEnd(0), histories.hasSeenEnd(1)]).toEqual([true, false]);
   });
 
   it('draws calls as often as they were seen', () => {

@@ -6,6 +6,16 @@ import {
   ROUND_ROBIN_POLICY,
   type WorkflowPolicy,
 } from '../../../src/serving/index.js';
+import { Agenda } from '../../../src/serving/workflow/agenda.js';
+import { DevicesUp } from '../../../src/serving/workflow/devices-up.js';
+import { Moves } from '../../../src/serving/workflow/moves.js';
+import { OpenWork } from '../../../src/serving/workflow/open-work.js';
+import { Outlook } from '../../../src/serving/workflow/outlook.js';
+import { PlannedWork } from '../../../src/serving/workflow/planned-work.js';
+import { Queues } from '../../../src/serving/workflow/queues.js';
+import { Residency } from '../../../src/serving/workflow/residency.js';
+import { Placeable } from '../../../src/serving/workflow/table.js';
+import type { Task } from '../../../src/serving/workflow/work.js';
 import { type RecordedRun, WorkflowDriver, type WorkflowSummary } from '../../../src/simulator/index.js';
 import { cases } from '../../cases.js';
 import { randomRun, randomShape, type Shape, workflowTopology } from './workflows.js';
@@ -85,6 +95,15 @@ describe('moving tasks to idle devices', () => {
     expect(served(twoDevices(1), three(LONG), MOVING).tookNs).toEqual([10, 100, 109]);
   });
 
+  it('offers what waits for a busy device to one that has been idle for long', () => {
+    // Round robin gives the device that holds all of it the first and the third request, and the second nothing that takes long.
+    const later = [runOf(SHORT), runOf(SHORT), runOf(LONG), runOf(SHORT), runOf(LONG), runOf(SHORT)];
+    // They come every 20: the first device executes from 60 to 160, and would begin the fifth request then.
+    const served20 = (policy: WorkflowPolicy) => served(twoDevices(1), later, policy, () => 20);
+    expect(Math.max(...served20(ROUND_ROBIN_POLICY).tookNs)).toBe(160 + 100 - 100);
+    expect(Math.max(...served20(MOVING).tookNs)).toBe(100);
+  });
+
   it('counts what is to be loaded, and leaves a task where it is if it would not end sooner elsewhere', () => {
     expect(served(twoDevices(1), three(OTHER), MOVING).tookNs).toEqual([10, 100, 12 + 50 + 100 - 3]);
     const shape = twoDevices(1);
@@ -132,5 +151,66 @@ describe('moving tasks to idle devices', () => {
       moving += mean(MOVING);
     }
     expect(moving).toBeLessThan(still);
+  });
+});
+
+describe('Moves', () => {
+  /** Two devices, of which the first holds a component of 100 with batches of one, and the second takes 50 to load it. */
+  const SHAPE: Shape = { ...twoDevices(1), holds: [[LONG], []] };
+
+  function parts() {
+    const { topology, table } = workflowTopology(SHAPE);
+    const placeable = new Placeable(topology, table);
+    const residency = new Residency(table, placeable);
+    const work = new PlannedWork(topology, placeable);
+    const devices = new DevicesUp({ topology, table, placeable, residency, work });
+    devices.set(0, true);
+    devices.set(1, true);
+    const queues = new Queues(2, { components: 3, work, residency });
+    const moved: Task[] = [];
+    const moves = new Moves({
+      ...{ rule: { kind: 'to-idle' }, agenda: new Agenda(), devices, queues, work, residency },
+      ...{ outlook: new Outlook(work, residency, placeable), costs: { ofNs: () => 0 } },
+      enqueue: (_at, task) => moved.push(task),
+    });
+    const open = new OpenWork();
+    const waiting = () => {
+      const request = open.open(0, 1e9);
+      request.body.places.push({ device: 0, fetch: -1, sends: 0 });
+      const task = open.called(request, { component: LONG, rows: 1, inputs: [request.body.number] });
+      task.device = 0;
+      queues.push(task);
+      work.add(0, { component: LONG, rows: 1, fromNs: 0 });
+      return task;
+    };
+    return { moves, work, moved, waiting };
+  }
+
+  it.each([
+    'toIdle',
+    'fromBusy',
+  ] as const)('moves the second of two tasks, which waits for the first: %s', (how) => {
+    const { moves, work, moved, waiting } = parts();
+    const [, second] = [waiting(), waiting()];
+    // The first would end at 100 where it is, and at 150 elsewhere; the second at 200.
+    if (how === 'toIdle') moves.toIdle(0, 1);
+    else {
+      moves.has(1, true);
+      moves.fromBusy(0, 0);
+    }
+    expect(moved).toEqual([second]);
+    expect(second.device).toBe(1);
+    // The work of the device is what is left.
+    expect(work.planned(0)).toEqual([{ component: LONG, rows: 1, fromNs: 0 }]);
+  });
+
+  it('offers nothing to a device that has something to do', () => {
+    const { moves, moved, waiting } = parts();
+    waiting();
+    waiting();
+    moves.has(1, true);
+    moves.has(1, false);
+    moves.fromBusy(0, 0);
+    expect(moved).toEqual([]);
   });
 });

@@ -92,4 +92,36 @@ describe('Outlook', () => {
       expect({ seed, idle: [view.idleFromNs, view.idleToNs] }).toEqual({ seed, idle: [idleFrom, idleTo] });
     }
   });
+
+  it('knows of devices that it has looked at how soon they end a task at least: exactly when they do', () => {
+    let joined = 0;
+    for (let seed = 0; seed < 500; seed++) {
+      const stream = streamOf(seed, 'least');
+      const { components, ...rest } = randomShape(stream);
+      const holds = rest.devices.map(({ class: own }) =>
+        components.flatMap(({ latencyNs }, c) => (latencyNs[own] === undefined ? [] : [c])),
+      );
+      // All is held, so that nothing but the work of the device decides.
+      const devices = rest.devices.map((device) => ({ ...device, bytes: 10_000 }));
+      const { topology, table } = workflowTopology({ ...rest, devices, components, holds });
+      const placeable = new Placeable(topology, table);
+      const work = new PlannedWork(topology, placeable);
+      const outlook = new Outlook(work, new Residency(table, placeable), placeable);
+      const runnable = components.map((_, c) => c).filter((c) => placeable.poolOf(0, c) !== -1);
+      const drawn = () => runnable[stream.integer(runnable.length)]!;
+      for (let i = stream.integer(5); i > 0; i--) {
+        const component = drawn();
+        const rows = 1 + stream.integer(work.largest(0, component));
+        work.add(0, { component, rows, fromNs: AT + stream.integer(300) - 100 });
+      }
+      const view = outlook.viewOf(AT, 0);
+      const component = drawn();
+      const task = { at: AT, component, rows: 1, readyNs: AT + stream.integer(200) };
+      const ends = outlook.ends({ ...task, device: 0, view });
+      if (ends[0] < Math.min(ends[1], ends[2])) joined += 1;
+      const least = outlook.leastEndNs(0, task, work.executionNs(0, component, 1));
+      expect({ seed, least }).toEqual({ seed, least: Math.min(...ends) });
+    }
+    expect(joined).toBeGreaterThan(10);
+  });
 });

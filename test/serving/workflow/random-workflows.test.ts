@@ -11,22 +11,29 @@ import { cases } from '../../cases.js';
 import { randomTroubles, type Trial, tried } from './trial.js';
 import { randomRun, randomShape, type Shape } from './workflows.js';
 
+/** Spreading at the times of these tests. */
+const SPREADING: Partial<WorkflowPolicy> = {
+  ...{ halfLifeNs: 2000, spreading: { kind: 'by-work', least: 0.01, ratio: 0.9 } },
+  sparing: { kind: 'reloads', most: 2 },
+};
+
 const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
   dyorc: DYORC_POLICY,
   exact: { ...DYORC_POLICY, placing: { kind: 'dynamic-program' }, prediction: { kind: 'sampled', most: 2 } },
   likeliest: { ...DYORC_POLICY, prediction: { kind: 'likeliest', most: 8 } },
   'that drops what is late': { ...DYORC_POLICY, dropping: { kind: 'expired' } },
   'that drops ahead': { ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 } },
-  'that moves tasks to idle devices': { ...DYORC_POLICY, moving: { kind: 'to-idle' } },
-  'that evicts by worth': { ...DYORC_POLICY, evicting: { kind: 'least-worth', halfLifeNs: 2000 } },
+  'that moves no tasks': { ...DYORC_POLICY, moving: { kind: 'never' } },
+  'that evicts what was used longest ago': {
+    ...DYORC_POLICY,
+    evicting: { kind: 'least-recent' },
+    sparing: { kind: 'none' },
+  },
+  'that spreads components': { ...DYORC_POLICY, ...SPREADING },
   'that counts expected calls as work': { ...DYORC_POLICY, reserving: { kind: 'work' } },
   'that does all of it': {
-    ...{
-      ...DYORC_POLICY,
-      reserving: { kind: 'memory' },
-      moving: { kind: 'to-idle' },
-      evicting: { kind: 'least-worth', halfLifeNs: 2000 },
-    },
+    ...{ ...DYORC_POLICY, ...SPREADING },
+    reserving: { kind: 'work' },
     dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 },
   },
   greedy: GREEDY_POLICY,
