@@ -319,7 +319,7 @@ export {
 export { MOST_BATCH, MOST_VIRTUAL } from './profile-sizes.js';
 export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
-export type { Run, RunTask } from './run.js';
+export { isReadIn, type Run, type RunTask } from './run.js';
 export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
 export { eachRun, type LoadedRuns, loadRuns, type RunsFile } from './runs.js';
 export {

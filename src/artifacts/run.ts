@@ -14,6 +14,19 @@ export interface Run {
   requestBytes: number;
   /** The calls of components, in the order in which they became known. Others name them by their places, from 0 on. */
   tasks: RunTask[];
+  /** The tasks whose values the program read or returned. Default: those that a call came after, and those that no task takes. */
+  reads?: number[];
+}
+
+/** isReadIn tells of each task of a run whether its program read or returned a value of it. */
+export function isReadIn({ tasks, reads }: Pick<Run, 'tasks' | 'reads'>): boolean[] {
+  const before = new Set(tasks.flatMap(({ after }) => after));
+  if (reads !== undefined) {
+    const own = new Set([...before, ...reads]);
+    return tasks.map((_, t) => own.has(t));
+  }
+  const taken = new Set(tasks.flatMap(({ inputs }) => inputs));
+  return tasks.map((_, t) => before.has(t) || !taken.has(t));
 }
 
 /** RunTask is a call of a component. */
@@ -32,7 +45,13 @@ export interface RunTask {
 }
 
 /** taskOrderFaults finds where a run that keeps to its schema contradicts itself: a task that needs itself, or one that comes later. */
-export function* taskOrderFaults({ tasks }: Run): Generator<Fault> {
+export function* taskOrderFaults({ tasks, reads = [] }: Run): Generator<Fault> {
+  for (const [i, read] of reads.entries())
+    if (read >= tasks.length)
+      yield fault(
+        `is ${read}, and the last task is ${tasks.length - 1}; give the place of a task, from 0 on`,
+        `/reads/${i}`,
+      );
   for (const [own, { inputs, after }] of tasks.entries()) {
     for (const [i, input] of inputs.entries())
       if (input !== 'request' && input >= own)

@@ -29,6 +29,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'plan-diff': '1.10',
   'pooled-plan': '1.2',
   profile: '1.4',
+  run: '1.1',
   'scheduler-comparison': '1.1',
   'simulation-report': '1.5',
   validation: '1.2',

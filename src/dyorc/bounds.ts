@@ -1,6 +1,7 @@
 import {
   type ComponentOnClass,
   classGbps,
+  isReadIn,
   type OpenCluster,
   type PlannedComponent,
   type Run,
@@ -80,14 +81,14 @@ function leastByRows(classes: readonly ComponentOnClass[]) {
  *
  * A task is executed after it was called, after the tasks whose outputs it takes, and, where it takes the request, after that has come
  * from the front. It is called after the program has thought since its last read, and no sooner than the tasks that it takes. A read
- * brings an output to the front, and so does the end, of each output that nothing took. Executions take the least time of their rows;
+ * brings an output to the front, and so does the end, of each output that is returned. Executions take the least time of their rows;
  * loads, and transfers between devices, may take none.
  */
-export function leastLatencyNs({ requestBytes, tasks }: Run, least: LeastTimes): number {
+export function leastLatencyNs(run: Run, least: LeastTimes): number {
+  const { requestBytes, tasks } = run;
   const calledNs = new Float64Array(tasks.length);
   const endNs = new Float64Array(tasks.length);
   const readNs = new Float64Array(tasks.length);
-  const isTaken = new Uint8Array(tasks.length);
   const bodyNs = least.frontNs(requestBytes);
   let latencyNs = 0;
   for (const [t, { component, rows, inputs, after, thinkMs = 0, outputBytes }] of tasks.entries()) {
@@ -97,7 +98,6 @@ export function leastLatencyNs({ requestBytes, tasks }: Run, least: LeastTimes):
     for (const input of inputs) {
       if (input === 'request') ready = Math.max(ready, bodyNs);
       else {
-        isTaken[input] = 1;
         called = Math.max(called, calledNs[input] as number);
         ready = Math.max(ready, endNs[input] as number);
       }
@@ -108,7 +108,8 @@ export function leastLatencyNs({ requestBytes, tasks }: Run, least: LeastTimes):
     // A read that comes later is part of what it is read for.
     latencyNs = Math.max(latencyNs, endNs[t] as number);
   }
-  for (const [t, read] of readNs.entries()) if (isTaken[t] === 0) latencyNs = Math.max(latencyNs, read);
+  for (const [t, isRead] of isReadIn(run).entries())
+    if (isRead) latencyNs = Math.max(latencyNs, readNs[t] as number);
   return latencyNs;
 }
 

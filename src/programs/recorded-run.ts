@@ -1,4 +1,4 @@
-import { FORMAT_VERSION, type Run, type RunTask } from '../artifacts/index.js';
+import { emittedHead, isReadIn, type Run, type RunTask } from '../artifacts/index.js';
 import type { ProgramCall } from './messages.js';
 
 /** RecordedProgramCall is a call, and what came before it. */
@@ -16,6 +16,8 @@ export interface RecordedSizes {
   readonly requestBytes: number;
   /** outputBytes is the size of what a task gave. */
   readonly outputBytes: (task: number) => number;
+  /** The tasks whose values the program read or returned, in any order. */
+  readonly reads: ReadonlySet<number>;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface RecordedSizes {
  */
 export function recordedRun(calls: readonly RecordedProgramCall[], sizes: RecordedSizes): Run | undefined {
   if (calls.length === 0) return undefined;
-  const { application, requestBytes, outputBytes } = sizes;
+  const { application, requestBytes, outputBytes, reads } = sizes;
   const tasks = calls.map((call): RunTask => {
     const { component, inputs, after, thinkMs, rows, task } = call;
     return {
@@ -38,5 +40,9 @@ export function recordedRun(calls: readonly RecordedProgramCall[], sizes: Record
       rows,
     };
   });
-  return { kind: 'run', version: FORMAT_VERSION, application, requestBytes, tasks };
+  const { version } = emittedHead('run', []);
+  const run: Run = { kind: 'run', version, application, requestBytes, tasks };
+  // Most programs read what their calls come after, and return what nothing takes: then there is nothing to be said of it.
+  const isUsual = isReadIn(run).every((isRead, task) => isRead === reads.has(task));
+  return isUsual ? run : { ...run, reads: [...reads].sort((a, b) => a - b) };
 }

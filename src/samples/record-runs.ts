@@ -89,9 +89,12 @@ export class RunRecorder {
     const runs: Run[] = [];
     for (const [row, request] of rows.entries()) {
       signal?.throwIfAborted();
-      const { calls, bytes } = await this.driver.run(row, request);
+      const { calls, bytes, reads } = await this.driver.run(row, request);
       const requestBytes = bytesOf(request);
-      const run = recordedRun(calls, { application, requestBytes, outputBytes: (task) => bytes[task] ?? 0 });
+      const run = recordedRun(calls, {
+        ...{ application, requestBytes, reads },
+        outputBytes: (task) => bytes[task] ?? 0,
+      });
       if (run !== undefined) runs.push(run);
       onRow?.(row + 1);
     }
@@ -108,6 +111,8 @@ export class RunRecorder {
 interface RanSample {
   readonly calls: readonly RecordedProgramCall[];
   readonly bytes: readonly number[];
+  /** The calls whose outputs the program read or returned. */
+  readonly reads: ReadonlySet<number>;
 }
 
 /** OpenSample is a sample on which the program runs. */
@@ -116,6 +121,7 @@ interface OpenSample {
   readonly request: Tensors;
   /** What each call gives, in the order in which they were made. */
   readonly tasks: Promise<Tensors>[];
+  readonly reads: Set<number>;
   readonly resolve: (ran: RanSample) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -130,7 +136,7 @@ class SampleDriver implements ProgramDriver {
 
   run(row: number, request: Tensors): Promise<RanSample> {
     return new Promise((resolve, reject) => {
-      this.open = { row, request, tasks: [], resolve, reject };
+      this.open = { ...{ row, request, tasks: [], reads: new Set() }, resolve, reject };
       this.host?.begin(row);
     });
   }
@@ -146,6 +152,7 @@ class SampleDriver implements ProgramDriver {
   wanted(run: number, source: SourceName): void {
     const open = this.openAs(run);
     if (open === undefined) return;
+    if (source.from === 'task') open.reads.add(source.task);
     sourced(open, source).then(
       (tensor) => this.host?.give(run, source, programTensor(tensor)),
       (error: unknown) => this.fail(open, error),
@@ -159,8 +166,10 @@ class SampleDriver implements ProgramDriver {
       this.fail(open, sampleFault(open.row, `the program failed: ${end.message}`));
       return;
     }
+    for (const output of Object.values(end.outputs))
+      if ('from' in output && output.from === 'task') open.reads.add(output.task);
     Promise.all(open.tasks).then(
-      (outputs) => open.resolve({ calls, bytes: outputs.map(bytesOf) }),
+      (outputs) => open.resolve({ calls, bytes: outputs.map(bytesOf), reads: open.reads }),
       (error: unknown) => this.fail(open, error),
     );
   }

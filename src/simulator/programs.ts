@@ -17,11 +17,13 @@ export interface RecordedCall {
 export interface RecordedRun {
   readonly requestBytes: number;
   readonly calls: readonly RecordedCall[];
+  /** The calls whose outputs the program read or returned; where absent, those that a call came after, and those that nothing took. */
+  readonly reads?: readonly number[];
 }
 
 /**
  * ReplayedProgram makes the calls of a run again, each when the outputs that it came after have been read. A program reads what its
- * calls came after, and at its end the outputs that nothing took.
+ * calls came after, and for its answer what else it read or returned.
  */
 export class ReplayedProgram {
   /** The task of each call that was made, NONE of the others. */
@@ -30,7 +32,9 @@ export class ReplayedProgram {
   private readonly waitsFor: Int32Array;
   private readonly waiting: readonly number[][];
   private readonly takers: readonly number[][];
+  /** For each call, whether its output is still to be read, and whether it is read for the answer alone. */
   private readonly isRead: Uint8Array;
+  private readonly isForAnswer: Uint8Array;
   private callsLeft: number;
   private readsLeft: number;
   /** Whether the request has its outcome, so that no more is called. */
@@ -40,7 +44,7 @@ export class ReplayedProgram {
     readonly request: number,
     private readonly run: RecordedRun,
   ) {
-    const { calls } = run;
+    const { calls, reads } = run;
     this.tasks = new Int32Array(calls.length).fill(NONE);
     this.waiting = calls.map(() => []);
     this.takers = calls.map(() => []);
@@ -58,9 +62,9 @@ export class ReplayedProgram {
       taken.delete(NONE);
       return after.length + taken.size;
     });
-    this.isRead = Uint8Array.from(calls, (_, call) =>
-      isTaken[call] === 0 || (this.waiting[call] as number[]).length > 0 ? 1 : 0,
-    );
+    const isAnswered = reads === undefined ? isTaken.map((taken) => 1 - taken) : marks(calls.length, reads);
+    this.isForAnswer = isAnswered.map((answered, call) => (this.readsBeforeCall(call) ? 0 : answered));
+    this.isRead = isAnswered.map((answered, call) => (this.readsBeforeCall(call) ? 1 : answered));
     this.callsLeft = calls.length;
     this.readsLeft = this.isRead.reduce((sum, read) => sum + read, 0);
   }
@@ -87,7 +91,7 @@ export class ReplayedProgram {
 
   /** isResult tells whether the output of a call is read for the answer alone. */
   isResult(call: number): boolean {
-    return (this.takers[call] as number[]).length === 0 && !this.readsBeforeCall(call);
+    return this.isForAnswer[call] === 1;
   }
 
   /** waitsForRead tells whether the program waits for the output of a call now. */
@@ -131,4 +135,11 @@ export class ReplayedProgram {
   get hasEnded(): boolean {
     return this.callsLeft === 0 && this.readsLeft === 0;
   }
+}
+
+/** marks has a 1 at each of some places. */
+function marks(length: number, places: readonly number[]): Uint8Array {
+  const marked = new Uint8Array(length);
+  for (const place of places) marked[place] = 1;
+  return marked;
 }

@@ -122,6 +122,7 @@ export class WorkflowPrograms {
     this.ofTask.set(task, { program, call });
     if (program.readsBeforeCall(call)) core.wanted(at, task);
     if (program.hasReturned) this.returned(at, program);
+    if (program.hasEnded) core.finished(at, program.request);
     return next;
   }
 

@@ -41,6 +41,21 @@ describe('leastLatencyNs()', () => {
     expect(latencyMs([task('vision'), task('language'), task('image', { inputs: [0, 1] })])).toBe(280);
   });
 
+  it('brings to the front what was read or returned, where the run says so', () => {
+    const bytes = 4 * BYTES_PER_MS;
+    const tasks = [
+      task('vision', { outputBytes: bytes }),
+      task('language', { inputs: [0], outputBytes: 9 * bytes }),
+    ];
+    const readMs = (reads: number[]) => leastLatencyNs({ ...run(tasks), reads }, least) / MS;
+    expect(readMs([1])).toBe(90 + 36);
+    expect([readMs([0]), readMs([])]).toEqual([90, 90]);
+    expect(readMs([0, 1])).toBe(126);
+    // An output that is taken, and takes longer to come back than to be taken.
+    const large = [task('language', { outputBytes: 100 * bytes }), task('vision', { inputs: [0] })];
+    expect(leastLatencyNs({ ...run(large), reads: [0] }, least) / MS).toBe(80 + 400);
+  });
+
   it('counts what a program reads and thinks before a call', () => {
     const read = task('vision', { outputBytes: 5 * BYTES_PER_MS });
     expect(latencyMs([read, task('language', { inputs: [0], after: [0], thinkMs: 7 })])).toBe(

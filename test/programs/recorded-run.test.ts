@@ -5,11 +5,13 @@ import { numbers } from './fake-driver.js';
 import { ONE, programOf, started, turn } from './started.js';
 import { wanderingProgram } from './wandering.js';
 
-const SIZES = { application: 'debate', requestBytes: 8, outputBytes: (task: number) => 100 + task };
+const SIZES = {
+  ...{ application: 'debate', requestBytes: 8, outputBytes: (task: number) => 100 + task },
+};
 
 /** runOf makes a recorded run, which a file may have. */
 function runOf(calls: readonly RecordedProgramCall[]): Run | undefined {
-  const run = recordedRun(calls, SIZES);
+  const run = recordedRun(calls, { ...SIZES, reads: new Set(calls.keys()) });
   return run && parseArtifact(JSON.stringify(run), 'run.json', ['run']).value;
 }
 
@@ -31,7 +33,7 @@ describe('recordedRun()', () => {
     const run = runOf(recorded) as Run;
     for (const task of run.tasks) delete task.thinkMs;
     expect(run).toEqual({
-      ...{ kind: 'run', version: '1.0', application: 'debate', requestBytes: 8 },
+      ...{ kind: 'run', version: '1.1', application: 'debate', requestBytes: 8 },
       tasks: [
         { component: 'turn', inputs: ['request'], after: [], outputBytes: 100, rows: 1 },
         { component: 'add', inputs: [0, 'request'], after: [], outputBytes: 101, rows: 1 },
@@ -39,6 +41,23 @@ describe('recordedRun()', () => {
         { component: 'turn', inputs: ['request'], after: [0, 1, 2], outputBytes: 103, rows: 1 },
       ],
     });
+  });
+
+  it('tells what was read or returned, where that is not what calls come after and what nothing takes', async () => {
+    const driver = await started(
+      programOf(`
+        const x = request.in('x');
+        const first = call('turn', { x });
+        const second = call('add', { a: first.out('y'), b: x });
+        return { y: first.out('y') };`),
+    );
+    const { recorded } = await driver.run(0, ONE);
+    const readsOf = (reads: readonly number[]) =>
+      recordedRun(recorded, { ...SIZES, reads: new Set(reads) })?.reads;
+    expect(readsOf([1])).toBeUndefined();
+    expect(readsOf([0])).toEqual([0]);
+    expect(readsOf([1, 0])).toEqual([0, 1]);
+    expect(readsOf([])).toEqual([]);
   });
 
   it('tells by the clock that it is handed how long the program took', async () => {
@@ -63,7 +82,7 @@ describe('recordedRun()', () => {
     const { recorded } = await running;
     expect(runOf(recorded)?.tasks.map(({ thinkMs }) => thinkMs)).toEqual([2.5, 0.042, 0.042]);
     const calls = recorded.map((call) => ({ ...call, thinkMs: 0.0004 }));
-    expect(recordedRun(calls, SIZES)?.tasks.every((task) => !('thinkMs' in task))).toBe(true);
+    expect(runOf(calls)?.tasks.every((task) => !('thinkMs' in task))).toBe(true);
   });
 
   it('makes runs that files may have of all that programs do, and none where nothing was called', async () => {

@@ -146,7 +146,7 @@ interface Least {
   readonly frontNs: (bytes: number) => number;
 }
 
-function leastOfRun({ requestBytes, tasks }: Run, { batches, frontNs }: Least) {
+function leastOfRun({ requestBytes, tasks, reads }: Run, { batches, frontNs }: Least) {
   const holding = ({ component, rows }: Run['tasks'][number]): Batch[] =>
     (batches.get(component) ?? []).filter((batch) => batch.rows >= rows);
   const executionNs = tasks.map((task) => smallestOf(holding(task).map(({ ns }) => ns)));
@@ -176,8 +176,10 @@ function leastOfRun({ requestBytes, tasks }: Run, { batches, frontNs }: Least) {
     }
   }
   const taken = new Set(tasks.flatMap(({ inputs }) => inputs));
+  // What was read before a call comes to the front in any case; it is part of the latency of that call.
+  const comesBack = (t: number): boolean => (reads === undefined ? !taken.has(t) : reads.includes(t));
   return {
-    latencyNs: largestOf(tasks.map((_, t) => (taken.has(t) ? (endNs[t] as number) : frontOf(t)))),
+    latencyNs: largestOf(tasks.map((_, t) => (comesBack(t) ? frontOf(t) : (endNs[t] as number)))),
     workNs: addedUp(
       tasks.map((task) => task.rows * smallestOf(holding(task).map(({ rows, ns }) => ns / rows))),
     ),

@@ -26,6 +26,7 @@ export class RecordedRuns {
         thinkNs: Math.round(thinkMs * NS_PER_MS),
         ...{ rows, after, outputBytes },
       })),
+      ...(run.reads === undefined ? {} : { reads: run.reads }),
     };
     this.made.set(run, recorded);
     return recorded;

@@ -128,7 +128,7 @@ describe('a baseline of dynamic workflows', () => {
       all.loads += loads;
       all.evictions += evictions;
     }
-    for (const count of Object.values(all)) expect(count).toBeGreaterThan(20);
+    for (const count of Object.values(all)) expect(count).toBeGreaterThan(10);
   });
 
   it.each(Object.keys(CORES))('does the same again, with the same seeds, as %s', (name) => {

@@ -129,5 +129,7 @@ export function randomRun(stream: Stream, { components }: Shape): RecordedRun {
       outputBytes: stream.integer(60),
     });
   }
-  return { requestBytes: stream.integer(60), calls };
+  const requestBytes = stream.integer(60);
+  if (stream.uniform() < 0.7) return { requestBytes, calls };
+  return { requestBytes, calls, reads: [...calls.keys()].filter(() => stream.uniform() < 0.4) };
 }
