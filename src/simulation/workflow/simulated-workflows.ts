@@ -14,6 +14,7 @@ import {
   DROP_REASONS,
   type FrequencyRow,
   type Topology,
+  type WorkflowPolicy,
   type WorkflowScheduler,
   workflowCore,
 } from '../../serving/index.js';
@@ -40,6 +41,8 @@ export interface WorkflowLoad {
   readonly runOf: (order: number, workflow: number) => RecordedRun;
   /** The seed of what the scheduler draws. */
   readonly seed: number;
+  /** What differs from the scheduler's own policy. */
+  readonly policy?: Partial<WorkflowPolicy>;
   /** For how long requests have arrived, once the run is over: rates are over that; over the whole run where absent. */
   readonly spanNs?: () => number;
   /** Keeps every latency, for exact quantiles; true where absent. */
@@ -136,7 +139,7 @@ function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
   const { load, frequencies, arrivals, runOf, observers, number } = group;
   const decisions = new Decisions();
   const core = workflowCore(load.scheduler, topology, {
-    ...{ decisions, table, frequencies },
+    ...{ decisions, table, frequencies, policy: load.policy ?? {} },
     streams: streamsOf(load.seed, `core/${number}`),
   });
   const driver = new WorkflowDriver({
