@@ -19,8 +19,9 @@ import { onnx } from './subjects/onnx.js';
 import { pipelines } from './subjects/pipelines.js';
 import { runs } from './subjects/runs.js';
 import { traces } from './subjects/traces.js';
+import { workflows } from './subjects/workflows.js';
 
-const SUBJECTS = { onnx, artifacts, pipelines, bundle: bundles, traces, runs, http } as const;
+const SUBJECTS = { onnx, artifacts, pipelines, bundle: bundles, traces, runs, workflows, http } as const;
 
 async function main(): Promise<void> {
   const run = seededRun('dist/bench/fuzz/run.js', Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]);

@@ -68,6 +68,27 @@ const solving = (spec: string, more: Grown['files'] = {}): Grown => ({
   args: ['solve', 'spec.json', '-o', 'plan.json'],
 });
 
+const workflow = (components: string, workflows: string, more = '"rps":5'): string =>
+  `{"kind":"workflow","cluster":"cluster.json","components":[${components}],"workflows":[${workflows}],${more}}`;
+const COMPONENT = '{"name":"c0","profile":"m.json","memoryGiB":1,"loadMs":10}';
+const call = (inputs = '"request"'): string => `{"component":"c0","inputs":[${inputs}],"outputBytes":10}`;
+const chain = (steps: string): string => `"chain":{"requestBytes":10,"start":"s0","steps":[${steps}]}`;
+const STEP = `{"name":"s0","calls":[${call()}]}`;
+const WORKFLOW = `{"name":"w0",${chain(STEP)}}`;
+
+/** planning solves a spec of workflows on so many devices. */
+const planning = (spec: string, more: Grown['files'] = {}, count = 2): Grown =>
+  solving(spec, {
+    'cluster.json': `{"kind":"cluster","devices":{"gpu":{"count":${count},"memoryGiB":8}}}`,
+    ...more,
+  });
+const run = (tasks: string): string =>
+  `{"kind":"run","version":"1.0","application":"w0","requestBytes":10,"tasks":[${tasks}]}`;
+const task = (inputs: string, after = ''): string =>
+  `{"component":"c0","inputs":[${inputs}],"after":[${after}],"outputBytes":10,"rows":1}`;
+const ofRuns = (text: string): Grown =>
+  planning(workflow(COMPONENT, '{"name":"w0","runs":"w.jsonl"}'), { 'w.jsonl': text });
+
 const trace = (csv: string, ...args: string[]): Grown => ({
   files: { 'trace.csv': csv },
   args: ['trace', ...args],
@@ -274,6 +295,110 @@ export const GROWERS: Readonly<Record<string, Grower>> = {
         'cluster.json': '{"kind":"cluster","devices":{"gpu":{"hourlyCost":1}}}',
       }),
   },
+  'components of workflows': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(
+          times(size, (i) => `{"name":"c${i}","profile":"m.json","memoryGiB":0.001,"loadMs":10}`),
+          WORKFLOW,
+        ),
+      ),
+  },
+  'workflows of a spec': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(
+          COMPONENT,
+          times(size, (i) => WORKFLOW.replace('w0', `w${i}`)),
+        ),
+      ),
+  },
+  'steps of a chain': {
+    from: 10,
+    of: (size) => {
+      const step = (i: number) =>
+        `{"name":"s${i}","calls":[${call()}],"next":"${i + 1 < size ? `s${i + 1}` : 'end'}"}`;
+      return planning(workflow(COMPONENT, `{"name":"w0",${chain(times(size, step))}}`));
+    },
+  },
+  'calls of a step': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(COMPONENT, `{"name":"w0",${chain(`{"name":"s0","calls":[${times(size, call())}]}`)}}`),
+      ),
+  },
+  'inputs of a call': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(
+          COMPONENT,
+          `{"name":"w0",${chain(`{"name":"s0","calls":[${call(times(size, '"request"'))}]}`)}}`,
+        ),
+      ),
+  },
+  'edges of a step of a chain': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(
+          COMPONENT,
+          `{"name":"w0",${chain(`{"name":"s0","calls":[${call()}],"next":[${times(size, '{"to":"end","chance":1e-9}')}]}`)}}`,
+        ),
+      ),
+  },
+  'devices of workflows': { from: 10, of: (size) => planning(workflow(COMPONENT, WORKFLOW), {}, size) },
+  'subclusters of workflows': {
+    from: 10,
+    of: (size) =>
+      planning(workflow(COMPONENT, WORKFLOW, `"rps":5,"planner":{"subclusters":${size}}`), {}, 4096),
+  },
+  'given devices of workflows': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(
+          COMPONENT,
+          WORKFLOW,
+          `"rps":5,"planner":{"method":"given"},"placement":[${times(size, '{"device":"gpu","count":1,"holds":["c0"]}')}]`,
+        ),
+        {},
+        4096,
+      ),
+  },
+  'rate of workflows': {
+    from: 10,
+    of: (size) => planning(workflow(COMPONENT, WORKFLOW, `"rps":${size}`)),
+  },
+  'rows of a call': {
+    from: 10,
+    of: (size) =>
+      planning(
+        workflow(
+          COMPONENT,
+          `{"name":"w0",${chain(STEP.replace('"outputBytes"', `"rows":${size},"outputBytes"`))}}`,
+        ),
+      ),
+  },
+  'tasks of a recorded run': {
+    from: 10,
+    of: (size) => ofRuns(run(times(size, (i) => task(i === 0 ? '"request"' : `${i - 1}`)))),
+  },
+  'inputs of a recorded task': {
+    from: 10,
+    of: (size) => ofRuns(run(task(times(size, '"request"')))),
+  },
+  'lines of recorded runs': { from: 1000, of: (size) => ofRuns(times(size, run(task('"request"')), '\n')) },
+  'letters of a line of recorded runs': {
+    from: 1000,
+    of: (size) => ofRuns(run(task('"request"')).replace('"w0"', `"${'w'.repeat(size)}"`)),
+  },
+  'placement of a workflow plan': wrong('workflow-plan', 'placement', '{}'),
+  'components of a workflow plan': wrong('workflow-plan', 'components', '{}'),
+  'workflows of a workflow plan': wrong('workflow-plan', 'workflows', '{}'),
   'threads of a device': {
     from: 1000,
     of: (size) => ({ ...solving(pooled(POOLED_MODEL)), args: ['profile', 'm.onnx', '-d', `cpu:${size}`] }),

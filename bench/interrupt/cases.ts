@@ -184,6 +184,43 @@ function npy(rows: number, columns: number): Uint8Array {
   return Buffer.concat([start, Buffer.alloc(4 * rows * columns)]);
 }
 
+/** workflow is a spec of two workflows over four components that do not all fit into a device, with so many requests. */
+const workflow = (rps: number, duration: string) => (): Record<string, string> => ({
+  ...Object.fromEntries(
+    ['a', 'b', 'c', 'd'].map((name, i) => [`${name}.json`, profileOf(name, 1, 5000 + 2000 * i)]),
+  ),
+  'cluster.json': json({
+    ...{ kind: 'cluster', networkGbps: 10 },
+    devices: { fast: { count: 16, perServer: 4, memoryGiB: 8, loadGBps: 10 } },
+  }),
+  'spec.json': json({
+    ...{ kind: 'workflow', cluster: 'cluster.json' },
+    components: ['a', 'b', 'c', 'd'].map((name) => ({ name, profile: `${name}.json`, memoryGiB: 3 })),
+    workflows: [
+      ['a', 'b'],
+      ['c', 'd'],
+    ].map(([first, second], w) => ({
+      ...{ name: `w${w}`, sloMs: 2000 },
+      chain: {
+        ...{ requestBytes: 1e5, start: 'x' },
+        steps: [
+          {
+            ...{ name: 'x', calls: [{ component: first, inputs: ['request'], outputBytes: 1e5 }] },
+            next: [
+              { to: 'x', chance: 0.3 },
+              { to: 'y', chance: 0.5 },
+              { to: 'end', chance: 0.2 },
+            ],
+          },
+          { name: 'y', calls: [{ component: second, inputs: ['x'], outputBytes: 1e5 }] },
+        ],
+      },
+    })),
+    load: { arrivals: 'poisson', rps, duration },
+    planner: { objective: 'devices', attainment: 0.9 },
+  }),
+});
+
 /** CASES are commands that work for longer than a second, by their names. */
 export const CASES: Readonly<Record<string, Interrupted>> = {
   'solve, pooled': { files: pooled(6, 60, 400), command: 'solve spec.json --gap 0 -o plan.json' },
@@ -199,6 +236,23 @@ export const CASES: Readonly<Record<string, Interrupted>> = {
   'solve --frontier, cascade': {
     files: cascade(2000, 4),
     command: 'solve spec.json --frontier -o plan.json',
+  },
+  'solve, workflows': { files: workflow(200, '60s'), command: 'solve spec.json -o plan.json' },
+  'validate, workflows': {
+    ...{ files: workflow(100, '20s'), before: POOLED_PLAN },
+    command: 'validate plan.json',
+  },
+  'simulate, workflows': {
+    ...{ files: workflow(50, '5s'), before: POOLED_PLAN },
+    command: 'simulate plan.json --duration 2000s -o report.json',
+  },
+  'simulate --schedulers, workflows': {
+    ...{ files: workflow(50, '5s'), before: POOLED_PLAN },
+    command: 'simulate plan.json --duration 200s --schedulers all -o schedulers.json',
+  },
+  'compare, workflows': {
+    files: workflow(100, '20s'),
+    command: 'compare spec.json --sweep slo=1s..4s:4 --mix fast=8 -o compared.json',
   },
   'compare, pooled': {
     files: pooled(3, 30, 50),

@@ -1,4 +1,6 @@
 import {
+  fault,
+  option,
   outputFiles,
   type SchedulerComparison,
   type SimulationReport,
@@ -7,6 +9,8 @@ import {
   withChecks,
 } from '../artifacts/index.js';
 import { jobsProgress } from '../jobs/index.js';
+import { workflowPolicyOf } from '../plans/index.js';
+import type { WorkflowScheduler } from '../serving/index.js';
 import {
   type ComparedWorkflowSchedulers,
   type ComparisonOptions,
@@ -78,6 +82,10 @@ export async function simulateWorkflowPlan(
   }
 }
 
+/** What is said of choices where several schedulers are compared. */
+const OF_ONE =
+  'are choices of one scheduler of workflows, and several are compared: simulate each with its own';
+
 /** compareWorkflowSchedulers simulates a plan of workflows under several schedulers, as `compareSchedulers` does other plans. */
 export async function compareWorkflowSchedulers(
   found: SimulatedPlan<'workflow-plan'>,
@@ -88,11 +96,14 @@ export async function compareWorkflowSchedulers(
   let compared: ComparedWorkflowSchedulers | undefined;
   const prepared = await prepareWorkflows(found, options, {
     ...{ outputs: outputFiles({ output }), told },
-    serving: (plan, faults) => {
+    serving: (plan, { given, told: faults }) => {
+      if (given.length > 0) faults.add(fault(OF_ONE, option('policy')));
       const named = comparedWorkflowSchedulers(plan, schedulers);
       if ('faults' in named) faults.addAll(named.faults);
       else compared = named;
-      return compared?.schedulers[0];
+      const scheduler = compared?.schedulers[0];
+      const planned = plan.serving.scheduler as WorkflowScheduler;
+      return scheduler && { scheduler, policies: { [planned]: workflowPolicyOf(plan.serving) } };
     },
   });
   const checks = await confirmSimulated(prepared, `simulate ${found.plan.path}`, options);

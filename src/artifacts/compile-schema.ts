@@ -4,7 +4,9 @@ import { COUNTED, countErrors } from './counted-errors.js';
 import { completeSchema } from './schema-text.js';
 
 /** ALONE lists by kind the definitions that values are validated by alone. */
-const ALONE: Readonly<Record<string, readonly string[]>> = { policy: ['stageLocal', 'reservation'] };
+const ALONE: Readonly<Record<string, readonly string[]>> = {
+  policy: ['stageLocal', 'reservation', 'workflow'],
+};
 
 /** WHOLE is the name of the validator of a kind among those of its definitions. */
 export const WHOLE = 'whole';

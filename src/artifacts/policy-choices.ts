@@ -6,7 +6,7 @@ import { shown } from './shown.js';
 import { didYouMean } from './similar.js';
 
 /** PolicyFamily is a family of schedulers whose policies are put together from the same choices. */
-export type PolicyFamily = 'stage-local' | 'reservation';
+export type PolicyFamily = 'stage-local' | 'reservation' | 'workflow';
 
 /**
  * ChoiceParts lists the choices of a family of schedulers. Of one that is among several kinds, it lists these with the
@@ -27,7 +27,13 @@ interface FamilySchema {
   readonly properties: Readonly<Record<string, ChoiceSchema>>;
 }
 
-const DEFINITION = { 'stage-local': 'stageLocal', reservation: 'reservation' } as const;
+const DEFINITION = {
+  'stage-local': 'stageLocal',
+  reservation: 'reservation',
+  workflow: 'workflow',
+} as const satisfies { readonly [F in PolicyFamily]: string };
+
+const FAMILIES = Object.keys(DEFINITION) as PolicyFamily[];
 
 const known = new Map<PolicyFamily, ChoiceParts>();
 
@@ -76,7 +82,7 @@ export function choiceFaults(family: PolicyFamily, choices: Readonly<Record<stri
  */
 export function policyFileFaults(file: Readonly<Record<string, unknown>>): Fault[] {
   const { scheduler, ...choices } = file;
-  const names = Object.keys(DEFINITION).flatMap((family) => schedulersOf(family as PolicyFamily));
+  const names = FAMILIES.flatMap(schedulersOf);
   if (scheduler === undefined || names.includes(scheduler as string))
     return choiceFaults(familyOf(file), file);
   const near = didYouMean(String(scheduler), names);
@@ -89,7 +95,12 @@ function schedulersOf(family: PolicyFamily): readonly string[] {
 }
 
 function familyOf({ scheduler, kind: _, ...choices }: Readonly<Record<string, unknown>>): PolicyFamily {
-  if (scheduler !== undefined) return scheduler === 'reservation' ? 'reservation' : 'stage-local';
+  if (scheduler !== undefined)
+    return FAMILIES.find((family) => schedulersOf(family).includes(String(scheduler))) ?? 'stage-local';
+  const keys = Object.keys(choices);
+  const isOfWorkflows = (key: string) =>
+    choiceParts('workflow').has(key) && !choiceParts('stage-local').has(key);
+  if (2 * keys.filter(isOfWorkflows).length > keys.length) return 'workflow';
   const [stageLocal, reservation] = [choiceParts('stage-local'), choiceParts('reservation')];
   const own = Object.keys(choices).filter((key) => stageLocal.has(key) !== reservation.has(key));
   const ofReservation = own.filter((key) => reservation.has(key)).length;

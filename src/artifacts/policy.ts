@@ -1,8 +1,8 @@
 /**
  * PolicyFile holds choices of a scheduler, for `--policy`. What it leaves out is as the plan or the scheduler has it. The
- * two families of schedulers have choices of their own.
+ * three families of schedulers have choices of their own.
  */
-export type PolicyFile = StageLocalChoices | ReservationChoices;
+export type PolicyFile = StageLocalChoices | ReservationChoices | WorkflowChoices;
 
 /**
  * StageLocalChoices are the choices of the schedulers in which every stage forms its own batches. A kind without parts is
@@ -104,6 +104,22 @@ export interface ReservationChoices {
   correction?: 'none' | { kind: 'average'; weight: number; deviations: number };
   lastMoment?: 'in-time' | 'one-more';
   wakeStepNs?: number;
+  mostTasks?: number;
+  mostTries?: number;
+}
+
+/** WorkflowChoices are the choices of the schedulers of dynamic workflows. A kind without parts is written as a word. */
+export interface WorkflowChoices {
+  $schema?: string;
+  kind: 'policy';
+  version?: string;
+  /** The scheduler that makes these choices; without it, the one that serves the plan. */
+  scheduler?: 'dyorc' | 'greedy' | 'round-robin' | 'static' | 'ray-like';
+  prediction?: 'none' | { kind: 'sampled'; most: number } | { kind: 'likeliest'; most: number };
+  reserving?: 'work' | 'memory';
+  dropping?: 'never' | 'expired' | { kind: 'end-to-end'; quantile: number; draws: number };
+  moving?: 'never' | 'to-idle';
+  evicting?: 'least-recent' | { kind: 'least-worth'; halfLifeNs: number };
   mostTasks?: number;
   mostTries?: number;
 }

@@ -1,6 +1,5 @@
 import type { OpenCluster, PlannedComponent, WorkflowDevice, WorkflowPlan } from '../artifacts/index.js';
 import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
-import { cheapestDevices } from './devices.js';
 import { countsOf } from './planner.js';
 import type { SampleFigures, WorkflowPlanBody, WorkflowQuestion } from './problem.js';
 import { PlacementTrials, WORKFLOW_SEED } from './trials.js';
@@ -25,11 +24,15 @@ export function planAsPlaced(
   { placement: held }: Pick<WorkflowPlan, 'placement'>,
   { serves }: { readonly serves: boolean },
 ): AsPlaced {
-  const { cluster, serving, workflows, attainment, spec } = question.resolved;
+  const { serving, workflows, attainment, spec } = question.resolved;
   const trials = new PlacementTrials(question);
   const free = countsOf(question, trials.components);
   const isAll = (spec.planner?.objective ?? 'latency') === 'latency';
-  const problem = trials.problemOf(isAll ? free : cheapestDevices(cluster, free, held.length));
+  const chosen = free.map(({ device }) => ({
+    device,
+    count: held.filter((one) => one.class === device).length,
+  }));
+  const problem = trials.problemOf(isAll ? free : chosen);
   const placement = problem.devices.map((device, d): WorkflowDevice => {
     const { holds = [], static: stays } = held[d] ?? {};
     return { ...device, holds: [...holds], ...(stays === undefined ? {} : { static: [...stays] }) };

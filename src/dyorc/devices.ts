@@ -15,17 +15,24 @@ export function freeDevices({ devices }: Pick<OpenCluster, 'devices'>): ClassCou
   return Object.entries(devices).map(([device, known]) => ({ device, count: freeGpus(known) ?? 0 }));
 }
 
+/** byPrice lists classes from the cheapest to the dearest; those of equal or unknown prices as they stand. */
+export function byPrice(
+  { devices }: Pick<OpenCluster, 'devices'>,
+  classes: readonly ClassCount[],
+): ClassCount[] {
+  const price = ({ device }: ClassCount): number => devices[device]?.hourlyCost ?? Number.POSITIVE_INFINITY;
+  return classes.toSorted((a, b) => (price(a) === price(b) ? 0 : price(a) - price(b)));
+}
+
 /** cheapestDevices takes so many of the devices, those of the cheapest class first; of equal or unknown prices, of the class that stands first. */
 export function cheapestDevices(
-  { devices }: Pick<OpenCluster, 'devices'>,
+  cluster: Pick<OpenCluster, 'devices'>,
   free: readonly ClassCount[],
   wanted: number,
 ): ClassCount[] {
-  const price = ({ device }: ClassCount): number => devices[device]?.hourlyCost ?? Number.POSITIVE_INFINITY;
-  const byPrice = free.toSorted((a, b) => (price(a) === price(b) ? 0 : price(a) - price(b)));
   let left = wanted;
   const taken = new Map<string, number>();
-  for (const { device, count } of byPrice) {
+  for (const { device, count } of byPrice(cluster, free)) {
     taken.set(device, Math.min(left, count));
     left -= Math.min(left, count);
   }

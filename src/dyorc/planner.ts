@@ -1,7 +1,7 @@
 import type { PlannedComponent } from '../artifacts/index.js';
 import { brokenPromise } from '../serving/index.js';
 import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
-import { type ClassCount, cheapestDevices, freeDevices } from './devices.js';
+import { byPrice, type ClassCount, cheapestDevices, freeDevices } from './devices.js';
 import { fewestDevices, holdsAttainment } from './fewest-devices.js';
 import type { SampleFigures, WorkflowAnswer, WorkflowPlanBody, WorkflowQuestion } from './problem.js';
 import {
@@ -73,7 +73,8 @@ function fastest(search: Search): WorkflowAnswer {
   const first = trials.at(free);
   if ('lacking' in first) return unplaced(first, trials);
   let best = first;
-  if (question.resolved.method === 'dyorc' && !question.interrupted()) {
+  const { method, serving } = question.resolved;
+  if (method === 'dyorc' && serving.scheduler !== 'static' && !question.interrupted()) {
     question.tell('simulating the sample from what devices held longest');
     const second = trials.fromHeld(first);
     if (second !== undefined && isBetter(second.figures, first.figures)) best = second;
@@ -113,8 +114,15 @@ function fewest(search: Search): WorkflowAnswer {
   if (question.interrupted() && confirmed === undefined)
     return { status: 'undecided', reasons: [], simulations: trials.count };
   if (confirmed === undefined) return notHeld(search, counted.trialOf(most), found !== undefined);
-  const objective = { kind: 'devices' as const, value: confirmed.count, bound };
-  return planned(search, confirmed.trial, { objective, isCut: question.interrupted() });
+  const { count, trial } = counted.trimmed(confirmed);
+  const objective = { kind: 'devices' as const, value: count, bound };
+  return planned(search, trial, { objective, isCut: question.interrupted() });
+}
+
+/** CountedTrial is a trial with so many devices. */
+interface CountedTrial {
+  readonly count: number;
+  readonly trial: PlacedTrial;
 }
 
 /** CountedTrials tries numbers of devices, each once. */
@@ -124,40 +132,79 @@ class CountedTrials {
   constructor(private readonly search: Search) {}
 
   trialOf(count: number): PlacedTrial | Unplaced {
-    const { question, trials, free } = this.search;
+    const { question, free } = this.search;
     const known = this.known.get(count);
     if (known !== undefined) return known;
-    question.tell(`simulating the sample on ${count} devices`);
-    const counts = cheapestDevices(question.resolved.cluster, free, count);
-    const problem = trials.problemOf(counts);
-    const isRunnable = unrunnableReasons(problem, trials.called()).length === 0;
-    const trial = isRunnable ? trials.at(counts) : { lacking: trials.called(), problem };
+    const trial = this.trialWith(cheapestDevices(question.resolved.cluster, free, count));
     this.known.set(count, trial);
     return trial;
   }
 
   /** holds tells whether so many devices hold all SLOs on the sample; an interruption ends the search for fewer. */
   holds(count: number): boolean {
-    if (this.search.question.interrupted()) return false;
-    const trial = this.trialOf(count);
-    return !('lacking' in trial) && holdsAttainment(this.search.question.resolved, [trial.figures]);
+    return !this.search.question.interrupted() && this.isHeld(this.trialOf(count));
   }
 
   /** confirmedFrom gives the fewest devices from a number on that hold all SLOs on the sample, and in the mean over other samples. */
-  confirmedFrom(
-    least: number,
-    most: number,
-  ): { readonly count: number; readonly trial: PlacedTrial } | undefined {
-    const { question, trials } = this.search;
+  confirmedFrom(least: number, most: number): CountedTrial | undefined {
     for (let count = least; count <= most; count++) {
       const trial = this.trialOf(count);
-      if ('lacking' in trial || !holdsAttainment(question.resolved, [trial.figures])) continue;
-      question.tell(`confirming ${count} devices with other seeds`);
-      const figures = CONFIRMING_SEEDS.map((seed) => trials.again(trial, seed));
-      if (holdsAttainment(question.resolved, figures)) return { count, trial };
-      if (question.interrupted()) return undefined;
+      if (this.isHeld(trial) && this.isConfirmed(trial)) return { count, trial };
+      if (this.search.question.interrupted()) return undefined;
     }
     return undefined;
+  }
+
+  /**
+   * trimmed leaves out devices that are not needed, of the dearest class first: of each class as many as can be while all SLOs are still
+   * held, on the sample and the samples that confirm it. So a cheap class that cannot execute everything does not fill up a plan.
+   */
+  trimmed({ count, trial }: CountedTrial): CountedTrial {
+    const { question, free } = this.search;
+    const { cluster, subclusters } = question.resolved;
+    let best: CountedTrial = { count, trial };
+    let counts = cheapestDevices(cluster, free, count);
+    const used = counts.filter((one) => one.count > 0);
+    if (used.length < 2) return best;
+    for (const { device, count: most } of byPrice(cluster, used).reverse()) {
+      const others = best.count - most;
+      const tried = new Map<number, PlacedTrial | Unplaced>();
+      const withOnly = (wanted: number) =>
+        counts.map((one) => (one.device === device ? { device, count: wanted } : one));
+      const trialWith = (wanted: number): PlacedTrial | Unplaced => {
+        const known = tried.get(wanted) ?? (wanted === most ? best.trial : this.trialWith(withOnly(wanted)));
+        tried.set(wanted, known);
+        return known;
+      };
+      const holds = (wanted: number) => !question.interrupted() && this.isHeld(trialWith(wanted));
+      const fewer = fewestDevices(Math.max(0, subclusters - others), most, holds) ?? most;
+      const found = trialWith(fewer);
+      if (fewer === most || !this.isHeld(found) || !this.isConfirmed(found)) continue;
+      counts = withOnly(fewer);
+      best = { count: others + fewer, trial: found };
+    }
+    return best;
+  }
+
+  private trialWith(counts: readonly ClassCount[]): PlacedTrial | Unplaced {
+    const { question, trials } = this.search;
+    const problem = trials.problemOf(counts);
+    question.tell(`simulating the sample on ${problem.devices.length} devices`);
+    const isRunnable = unrunnableReasons(problem, trials.called()).length === 0;
+    return isRunnable ? trials.at(counts) : { lacking: trials.called(), problem };
+  }
+
+  private isHeld(trial: PlacedTrial | Unplaced): trial is PlacedTrial {
+    return !('lacking' in trial) && holdsAttainment(this.search.question.resolved, [trial.figures]);
+  }
+
+  private isConfirmed(trial: PlacedTrial): boolean {
+    const { question, trials } = this.search;
+    question.tell(`confirming ${trial.placement.length} devices with other seeds`);
+    return holdsAttainment(
+      question.resolved,
+      CONFIRMING_SEEDS.map((seed) => trials.again(trial, seed)),
+    );
   }
 }
 

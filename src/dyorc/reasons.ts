@@ -16,26 +16,29 @@ export function unrunnableReasons(
   called: readonly string[],
 ): NoPlanReason[] {
   const groups = byGroup(devices).map((places) => new Set(places.map((d) => devices[d]?.class)));
-  return groups.flatMap((classes, g) =>
-    components
-      .filter(
-        ({ name, classes: own }) => called.includes(name) && !own.some(({ device }) => classes.has(device)),
-      )
-      .map(({ name, classes: own }): NoPlanReason => {
-        if (own.length === 0)
+  const used = components.filter(({ name }) => called.includes(name));
+  return [
+    ...used
+      .filter(({ classes }) => classes.length === 0)
+      .map(
+        ({ name }): NoPlanReason => ({
+          ...{ code: 'weights-exceed-memory', model: name },
+          text: `${name} leaves no room on any class for the inputs of its largest task`,
+        }),
+      ),
+    ...groups.flatMap((there, g) =>
+      used
+        .filter(({ classes }) => classes.length > 0 && !classes.some(({ device }) => there.has(device)))
+        .map(({ name, classes }): NoPlanReason => {
+          const where = groups.length === 1 ? 'is free' : `is in subcluster ${g}: give fewer of these`;
+          const runs = listed(classes.map(({ device }) => device));
           return {
-            ...{ code: 'weights-exceed-memory', model: name },
-            text: `${name} leaves no room on any class for the inputs of its largest task`,
+            ...{ code: 'too-few-gpus', model: name },
+            text: `${name} runs on ${runs}, of which no device ${where}`,
           };
-        const where = groups.length === 1 ? 'is free' : `is in subcluster ${g}: give fewer of these`;
-        const runs = listed(own.map(({ device }) => device));
-        return {
-          code: 'too-few-gpus',
-          model: name,
-          text: `${name} runs on ${runs}, of which no device ${where}`,
-        };
-      }),
-  );
+        }),
+    ),
+  ];
 }
 
 /** tooSlowReasons tells which workflows have too many requests that take longer than their SLO under every plan. */

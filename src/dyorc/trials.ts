@@ -101,27 +101,20 @@ export class PlacementTrials {
     };
   }
 
-  /** at places components on so many devices by the method of the spec, and serves the sample. */
+  /** at places components on so many devices by the method of the spec and by who serves, and serves the sample. */
   at(counts: readonly ClassCount[]): PlacedTrial | Unplaced {
-    const { method, spec } = this.question.resolved;
+    const { method, spec, serving } = this.question.resolved;
     const problem = this.problemOf(counts);
-    switch (method) {
-      case 'given':
-        return this.served(problem, placedAsGiven(problem.devices, spec.placement ?? []));
-      case 'static': {
-        const stays = this.stays(this.watched(problem, placedByWork(problem).placement));
-        return 'lacking' in stays ? stays : this.served(problem, stays.placement);
-      }
-      case 'ray-like': {
-        // Each component keeps a replica, whose memory nothing else gets.
-        const { placement, lacking } = placedByWork(problem);
-        return lacking.length > 0 ? { lacking, problem } : this.served(problem, placement);
-      }
-      case 'dyorc':
-      case 'greedy':
-      case 'round-robin':
-        return this.served(problem, placedByWork(problem).placement);
+    if (method === 'given') return this.served(problem, placedAsGiven(problem.devices, spec.placement ?? []));
+    const byWork = placedByWork(problem);
+    if (method === 'static' || serving.scheduler === 'static') {
+      const stays = this.stays(this.watched(problem, byWork.placement));
+      return 'lacking' in stays ? stays : this.served(problem, stays.placement);
     }
+    // There each component keeps a replica, whose memory nothing else gets.
+    const keepsAll = serving.scheduler === 'ray-like';
+    const { placement, lacking } = byWork;
+    return keepsAll && lacking.length > 0 ? { lacking, problem } : this.served(problem, placement);
   }
 
   /** fromHeld serves the sample again where devices begin with what they held longest; it gives nothing where that finds no room. */
@@ -135,8 +128,9 @@ export class PlacementTrials {
    * nothing where that has no room for all, nor after an interruption.
    */
   withStatic(trial: PlacedTrial): readonly WorkflowDevice[] {
-    const { method } = this.question.resolved;
-    if (method === 'static' || method === 'given' || this.question.interrupted()) return trial.placement;
+    const { method, serving } = this.question.resolved;
+    const isOwn = method === 'static' || method === 'given' || serving.scheduler === 'static';
+    if (isOwn || this.question.interrupted()) return trial.placement;
     const stays = this.stays(this.watched(trial.problem, trial.placement));
     if ('lacking' in stays) return trial.placement;
     return trial.placement.map((device, d) => ({ ...device, static: stays.placement[d]?.holds ?? [] }));

@@ -1,15 +1,15 @@
 import {
   type ArtifactTypes,
   fault,
-  InputError,
   type Loaded,
   option,
   type PlanServing,
   shown,
+  ToldFaults,
 } from '../artifacts/index.js';
 import type { StartExecutor } from '../execution/index.js';
-import { PLAN_KINDS, type PlanKind } from '../plans/index.js';
-import { WORKFLOW_SCHEDULERS, type WorkflowScheduler } from '../serving/index.js';
+import { PLAN_KINDS, type PlanKind, plannedPolicy } from '../plans/index.js';
+import { WORKFLOW_SCHEDULERS, type WorkflowPolicy, type WorkflowScheduler } from '../serving/index.js';
 import type { Counters } from './counters.js';
 import { LiveEngine } from './live-engine.js';
 import {
@@ -145,21 +145,26 @@ async function servedWorkflows(
   return {
     bundle,
     scheduled: (asked) => {
-      const scheduler = workflowScheduler(asked, bundle.plan.serving.scheduler);
+      const { scheduler, policy } = workflowScheduler(asked, bundle.plan.serving);
       return {
-        serving: { scheduler },
-        engine: ({ start: _ofStages, ...start }) => new WorkflowEngine(bundle, { ...start, scheduler }),
+        serving: { scheduler, ...(Object.keys(policy).length === 0 ? {} : { policy: { ...policy } }) },
+        engine: ({ start: _ofStages, ...start }) =>
+          new WorkflowEngine(bundle, { ...start, scheduler, policy }),
       };
     },
   };
 }
 
 /**
- * workflowScheduler finds the scheduler that serves workflows.
- * @throws InputError where there is none of that name, or a policy or tuner is asked for, which these do not take
+ * workflowScheduler finds the scheduler that serves workflows, and what differs from its own policy.
+ * @throws InputError where there is none of that name, or it does not have choices, or a tuner is asked for, which these do not take
  */
-function workflowScheduler({ scheduler, policy, tuner }: AskedScheduler, planned: string): WorkflowScheduler {
-  const name = scheduler ?? planned;
+function workflowScheduler(
+  { scheduler, policy = [], tuner }: AskedScheduler,
+  planned: PlanServing,
+): { readonly scheduler: WorkflowScheduler; readonly policy: Partial<WorkflowPolicy> } {
+  const name = scheduler ?? planned.scheduler;
+  const told = new ToldFaults();
   const found = WORKFLOW_SCHEDULERS.find((one) => one === name);
   const faults = [
     ...(found === undefined
@@ -170,13 +175,12 @@ function workflowScheduler({ scheduler, policy, tuner }: AskedScheduler, planned
           ),
         ]
       : []),
-    ...(policy === undefined || Object.keys(policy).length === 0
-      ? []
-      : [fault('is given, and the schedulers of workflows take no choices', option('policy'))]),
     ...(tuner === undefined || tuner === 'none'
       ? []
       : [fault('is given, and workflows have no replicas that a tuner changes', option('tuner'))]),
   ];
-  if (found === undefined || faults.length > 0) throw new InputError('serve the workflows', faults);
-  return found;
+  told.addAll(faults);
+  const chosen = found && plannedPolicy(planned, { scheduler: found, given: policy }, told);
+  if (found === undefined || chosen === undefined || told.count > 0) throw told.error('serve the workflows');
+  return { scheduler: found, policy: chosen };
 }

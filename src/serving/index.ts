@@ -27,7 +27,13 @@ export {
   type ReviewRule,
 } from './reservation/index.js';
 export { poolNames, scalingFaults } from './scheduled-scaling.js';
-export { absentChoices, choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
+export {
+  absentChoices,
+  choicesGiven,
+  chosenScheduler,
+  chosenWorkflowPolicy,
+  type SchedulerOptions,
+} from './scheduler-options.js';
 export {
   type ChosenScheduler,
   choiceClashes,

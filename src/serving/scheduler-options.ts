@@ -22,6 +22,8 @@ import {
   type SchedulerName,
 } from './schedulers.js';
 
+import { WORKFLOW_POLICIES, type WorkflowPolicy, type WorkflowScheduler } from './workflow/index.js';
+
 /** SchedulerOptions holds the options `--scheduler`, `--preset` and `--policy` as a person wrote them. */
 export interface SchedulerOptions {
   readonly scheduler?: string | undefined;
@@ -92,6 +94,23 @@ export function absentChoices(
   return given.map((one) => choices.take(one));
 }
 
+/**
+ * chosenWorkflowPolicy finds what choices change of the policy of a scheduler of workflows. They are checked by the schema of policy files.
+ * @param told where every fault is added; the result is only to be used if there is none
+ */
+export function chosenWorkflowPolicy(
+  name: WorkflowScheduler,
+  given: readonly PolicyGiven[],
+  told: ToldFaults,
+): Partial<WorkflowPolicy> {
+  const own = WORKFLOW_POLICIES[name];
+  const parts = [...choiceParts('workflow')].filter(([key]) => key in own);
+  const choices = new Choices(new Map(parts), { ...own });
+  for (const one of given) told.addAll(choices.take(one));
+  told.addAll(choices.faults((written) => choiceFaults('workflow', written)));
+  return choices.changed;
+}
+
 /** choicesGiven lists the names of the choices, or parts of them, that are given. */
 export function choicesGiven(given: readonly PolicyGiven[]): string[] {
   return given.flatMap((one) =>
@@ -130,6 +149,12 @@ class Choices {
 
   get policy(): AnyPolicy {
     return this.values;
+  }
+
+  /** changed has those choices that were given, or of which parts were. */
+  get changed(): AnyPolicy {
+    const names = [...this.givers.keys()].map((key) => key.split('/')[0] as string);
+    return Object.fromEntries([...new Set(names)].map((name) => [name, this.values[name]]));
   }
 
   /** take applies what one `--policy` says, and gives the faults that the schema cannot know of. */

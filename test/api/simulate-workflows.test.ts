@@ -163,7 +163,7 @@ describe('simulatePlan() of workflows', () => {
     ]);
     const faults = await faultsOf(
       simulatePlan(path, {
-        ...{ scheduler: 'fifo', policy: ['drop=never'], tuner: 'none', priorities: '1=1', windows: 1 },
+        ...{ scheduler: 'fifo', tuner: 'none', priorities: '1=1', windows: 1 },
         ...{
           jitter: 0.1,
           slow: 2,
@@ -175,12 +175,57 @@ describe('simulatePlan() of workflows', () => {
       }),
     );
     expect(faults.map((said) => said.split(':')[0]).sort()).toEqual([
-      ...['engine', 'jitter', 'policy', 'preset', 'priorities', 'records', 'scheduler', 'slow'],
+      ...['engine', 'jitter', 'preset', 'priorities', 'records', 'scheduler', 'slow'],
       ...['timeline', 'tuner', 'verdicts', 'windows'],
     ]);
     expect(faults.find((said) => said.startsWith('scheduler'))).toContain(
       'which serves plans of stages; valid names for workflows are dyorc, greedy',
     );
+  });
+
+  it('serves by choices of the plan, of options and of a file, and says which', async () => {
+    const path = await written('plan.json', madePlan());
+    const options = { duration: 2, rps: ['chat=400'], seed: 2, exact: true };
+    const dropped = async (more: object, from = path) => {
+      const { report } = await simulatePlan(from, { ...options, ...more });
+      return { ...report.scheduler, dropped: report.overall.dropped, report };
+    };
+    const own = await dropped({});
+    const never = await dropped({ policy: ['dropping=never'] });
+    expect([own.policy, never.policy]).toEqual([{}, { dropping: { kind: 'never' } }]);
+    expect(own.dropped).toBeGreaterThan(0);
+    expect(never.dropped).toBe(0);
+    const choices = join(folder, 'choices.yaml');
+    await writeFile(choices, 'kind: policy\nscheduler: dyorc\ndropping: never\n');
+    const byFile = await dropped({ policy: [choices] });
+    expect(byFile.report.inputs?.map(({ role }) => role)).toContain('policy');
+    const planned = madePlan();
+    planned.serving.policy = { dropping: 'never' };
+    const byPlan = await dropped({}, await written('choosing.json', planned));
+    for (const { report } of [byFile, byPlan]) expect(report.overall).toEqual(never.report.overall);
+    // Compared schedulers have the plan's choices where they are its own.
+    const { comparison } = await compareSchedulers(join(folder, 'choosing.json'), {
+      ...{ ...options, schedulers: 'dyorc,greedy' },
+    });
+    expect(comparison.rows.map(({ policy }) => policy)).toEqual([{ dropping: { kind: 'never' } }, {}]);
+    expect(comparison.rows[0]?.meanMs?.mean).toBe(never.report.overall.latencyMs?.mean);
+  });
+
+  it('tells every choice that is none, with all else at once, and where several schedulers are compared', async () => {
+    const path = await written('plan.json', madePlan());
+    expect(
+      await faultsOf(simulatePlan(path, { policy: ['drop=never', 'dropping.quantile=7'], jitter: 0.1 })),
+    ).toEqual([
+      'jitter: is of plans of stages; executions of workflows take the planned time, and this is a workflow plan',
+      expect.stringContaining('there is no drop; there are prediction'),
+      expect.stringContaining('must be <= 1'),
+    ]);
+    expect(await faultsOf(simulatePlan(path, { scheduler: 'static', policy: ['moving=to-idle'] }))).toEqual([
+      expect.stringContaining('there is no moving; there are mostTasks, mostTries'),
+    ]);
+    expect(
+      await faultsOf(compareSchedulers(path, { schedulers: 'all', policy: ['dropping=never'] })),
+    ).toEqual([expect.stringContaining('several are compared: simulate each with its own')]);
   });
 
   it('refuses to serve by static what devices do not hold', async () => {

@@ -86,7 +86,7 @@ describe('a policy file', () => {
       expect.stringMatching(/^\/ has an unknown key "drop"; known keys are .*firstSight/),
     ]);
     expect(await faultsOf('scheduler: reactve\ndrop: nevr\n')).toEqual([
-      '/scheduler is "reactve"; valid values are stage-local, fifo, inferline, gears, reactive, pard, pard-back, pard-sf, pard-oc, pard-split, pard-wcl, pard-lower, pard-upper, pard-fcfs, pard-hbf, pard-lbf, pard-instant, nexus, clipper++, naive, room-first, ray-serve, ray-serve-batch, triton, reservation; did you mean reactive? (line 2, column 1)',
+      '/scheduler is "reactve"; valid values are stage-local, fifo, inferline, gears, reactive, pard, pard-back, pard-sf, pard-oc, pard-split, pard-wcl, pard-lower, pard-upper, pard-fcfs, pard-hbf, pard-lbf, pard-instant, nexus, clipper++, naive, room-first, ray-serve, ray-serve-batch, triton, reservation, dyorc, greedy, round-robin, static, ray-like; did you mean reactive? (line 2, column 1)',
       expect.stringMatching(/^\/drop is "nevr"/),
     ]);
   });

@@ -68,6 +68,34 @@ describe('planWorkflows()', () => {
     expect(answer).toMatchObject({ notes: [expect.stringContaining('and its SLO is 20 ms')] });
   });
 
+  it('asks for room for the inputs of a task beside its component', () => {
+    const GIB = 1024 ** 3;
+    const alone = (memoryGiB: number) =>
+      planned(
+        chatSpec({
+          cluster: { devices: { A800: { count: 1, memoryGiB, loadGBps: 10 } }, networkGbps: 10 },
+          components: chatSpec().components.slice(0, 1),
+          workflows: [
+            {
+              name: 'see',
+              chain: {
+                ...{ requestBytes: GIB, start: 'x' },
+                steps: [{ name: 'x', calls: [{ component: 'vision', inputs: ['request'], outputBytes: 1 }] }],
+              },
+            },
+          ],
+          load: { arrivals: 'uniform', rps: 0.5, duration: '4s' },
+        }),
+        { profiles: CHAT_PROFILES.slice(0, 1) },
+      );
+    // Vision takes 2 GiB, and what each request sends 1.
+    expect(alone(2.999)).toMatchObject({
+      status: 'infeasible',
+      reasons: [{ code: 'weights-exceed-memory' }],
+    });
+    expect(alone(3)).toMatchObject({ status: 'planned' });
+  });
+
   it('uses no device of a class on which no component runs', () => {
     const { cluster } = chatSpec();
     const { devices } = cluster as Exclude<WorkflowSpec['cluster'], string>;

@@ -3,7 +3,7 @@
  */
 export { type CountedWorkflow, frequencyRowsOf, nextCallCountsOf } from './frequencies.js';
 export type { PlacedWorkflows } from './placed.js';
-export { isWorkflowScheduler, workflowServingFaults } from './serving.js';
+export { isWorkflowScheduler, plannedPolicy, workflowPolicyOf, workflowServingFaults } from './serving.js';
 export { type Subcluster, subclustersOf } from './subclusters.js';
 export { type HeldBy, workflowTableOf } from './table.js';
 export { workflowTopologyOf } from './topology.js';

@@ -1,7 +1,12 @@
 import { NONE } from '../../collections/index.js';
 import { HostCache, type StartComponentExecutor } from '../../execution/index.js';
 import { streamsOf } from '../../random/index.js';
-import { type LogEntry, type WorkflowScheduler, workflowCore } from '../../serving/index.js';
+import {
+  type LogEntry,
+  type WorkflowPolicy,
+  type WorkflowScheduler,
+  workflowCore,
+} from '../../serving/index.js';
 import { Counters } from '../counters.js';
 import { HangLimit } from '../hang-limit.js';
 import { crowdedByDevices, planDevices, type UpReason } from '../live-device.js';
@@ -20,6 +25,8 @@ const CORE_SEED = 1;
 /** WorkflowEngineOptions says how a bundle of workflows is run. */
 export interface WorkflowEngineOptions {
   readonly scheduler: WorkflowScheduler;
+  /** What differs from the scheduler's own policy. */
+  readonly policy?: Partial<WorkflowPolicy> | undefined;
   readonly log: (event: ServeEvent) => void;
   readonly onDecision?: ((entry: LogEntry) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -58,7 +65,13 @@ export class WorkflowEngine {
       drops: new WorkflowDrops(topology),
       makeCore: (decisions) =>
         workflowCore(options.scheduler, topology, {
-          ...{ decisions, table, frequencies, streams: streamsOf(CORE_SEED, 'core') },
+          ...{
+            decisions,
+            table,
+            frequencies,
+            policy: options.policy ?? {},
+            streams: streamsOf(CORE_SEED, 'core'),
+          },
         }),
       observer: this.observer(),
       log: options.onDecision,

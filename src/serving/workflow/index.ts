@@ -27,6 +27,7 @@ export {
   type WorkflowTable,
 } from './table.js';
 export {
+  WORKFLOW_POLICIES,
   WORKFLOW_SCHEDULERS,
   type WorkflowParts,
   type WorkflowScheduler,

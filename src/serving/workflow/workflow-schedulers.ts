@@ -37,12 +37,26 @@ export interface WorkflowParts {
   readonly rayLike?: Partial<RayLikePolicy>;
 }
 
+/**
+ * WORKFLOW_POLICIES has the policy of each scheduler. Those whose tasks wait for devices that hold their component make two choices of it:
+ * how many tasks there may be, and how often one is tried.
+ */
+export const WORKFLOW_POLICIES: {
+  readonly [Name in WorkflowScheduler]: WorkflowPolicy | Pick<WorkflowPolicy, 'mostTasks' | 'mostTries'>;
+} = {
+  dyorc: { ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.1, draws: 32 } },
+  greedy: GREEDY_POLICY,
+  'round-robin': ROUND_ROBIN_POLICY,
+  static: { mostTasks: DYORC_POLICY.mostTasks, mostTries: DYORC_POLICY.mostTries },
+  'ray-like': { mostTasks: DYORC_POLICY.mostTasks, mostTries: DYORC_POLICY.mostTries },
+};
+
 type CoreOf = (topology: Topology, parts: WorkflowParts) => DynamicCore | ReactiveCore;
 
 const CORES: { readonly [Name in WorkflowScheduler]: CoreOf } = {
-  dyorc: dynamic({ ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.1, draws: 32 } }),
-  greedy: dynamic(GREEDY_POLICY),
-  'round-robin': dynamic(ROUND_ROBIN_POLICY),
+  dyorc: dynamic('dyorc'),
+  greedy: dynamic('greedy'),
+  'round-robin': dynamic('round-robin'),
   static: reactive((parts) => new StaticAllocation(parts)),
   'ray-like': reactive(
     (parts, { rayLike }) => new RayLikeAllocation(parts, { ...RAY_LIKE_POLICY, ...rayLike }),
@@ -61,9 +75,9 @@ export function workflowCore(
   return CORES[scheduler](topology, parts);
 }
 
-function dynamic(own: WorkflowPolicy): CoreOf {
+function dynamic(name: WorkflowScheduler): CoreOf {
   return (topology, { decisions, policy, ...parts }) =>
-    new DynamicCore(topology, decisions, { ...parts, policy: { ...own, ...policy } });
+    new DynamicCore(topology, decisions, { ...parts, policy: { ...WORKFLOW_POLICIES[name], ...policy } });
 }
 
 function reactive(allocationOf: (parts: AllocationParts, given: WorkflowParts) => Allocation): CoreOf {

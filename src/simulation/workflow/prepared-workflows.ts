@@ -12,13 +12,21 @@ import {
   type OutputPath,
   oneErrorOf,
   option,
+  type PolicyGiven,
+  policyFiles,
   profileInputs,
+  readPolicies,
   replacingFaults,
   type ToldFaults,
   type WorkflowPlan,
 } from '../../artifacts/index.js';
-import { applicationsOf, isWorkflowScheduler, planOf, planProfileFaults } from '../../plans/index.js';
-import type { WorkflowScheduler } from '../../serving/index.js';
+import {
+  applicationsOf,
+  isWorkflowScheduler,
+  plannedPolicy,
+  planOf,
+  planProfileFaults,
+} from '../../plans/index.js';
 import { resolvedWorkload } from '../load.js';
 import type { SimulatedPlan } from '../plan-at.js';
 import { changedTraceFaults, withPlannedLoad } from '../planned-load.js';
@@ -43,19 +51,27 @@ export interface PreparedWorkflows {
   inputs(holder: string | undefined): InputFile[];
 }
 
+/** AskedServing is which choices are asked for, and where faults of them are told. */
+export interface AskedServing {
+  readonly given: readonly PolicyGiven[];
+  readonly told: ToldFaults;
+}
+
+/** ServingWorkflows is who serves workflows, and by scheduler what differs from its own policy. */
+type ServingWorkflows = Pick<WorkflowSetup, 'scheduler' | 'policies'>;
+
 /** Preparing says how a simulation of workflows is prepared for what its caller makes of it. */
 interface Preparing {
   readonly outputs: readonly OutputPath[];
   /** What was found to be wrong before. */
   readonly told: ToldFaults;
   /** Finds who serves a plan that does not contradict itself, instead of the scheduler that the options ask for. It adds its faults. */
-  readonly serving?: (plan: WorkflowPlan, told: ToldFaults) => WorkflowScheduler | undefined;
+  readonly serving?: (plan: WorkflowPlan, asked: AskedServing) => ServingWorkflows | undefined;
 }
 
 /** What only simulations of plans of stages take, and what it is. */
 const OF_STAGES = {
   preset: 'are of schedulers of stages',
-  policy: 'are choices of schedulers of stages; those of workflows take none',
   tuner: 'changes the replicas of pipelines',
   engine: 'is of engines that serve stages',
   priorities: 'weigh requests, which no scheduler of workflows does',
@@ -88,12 +104,14 @@ export async function prepareWorkflows(
   if (told.count + changed.length === before) told.addAll(planProfileFaults(plan.value, profiles));
   const broken = planOf(plan.value).contradictions(plan.value);
   told.addAll([...broken, ...ofStagesFaults(options), ...numberFaults(options)]);
-  const scheduler = broken.length > 0 ? undefined : serving(plan.value, told);
+  const given = await readPolicies(options.policy ?? [], told);
+  const served = broken.length > 0 ? undefined : serving(plan.value, { told, given });
   const planned = withPlannedLoad(located, options, false);
   const load = await resolvedWorkload(applicationsOf(plan.value), planned.options, told);
   told.addAll(changedTraceFaults(plan.value, planned.trace, load?.files ?? []));
   const requests = broken.length > 0 ? undefined : await requestSources(located, told, options.signal);
   const files = [
+    ...policyFiles(given).map((file) => ({ role: 'policy', file })),
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...(requests?.files ?? []).map((file) => ({ role: 'runs', file })),
   ];
@@ -114,7 +132,8 @@ export async function prepareWorkflows(
   const { seed = 0, exact = false } = options;
   return {
     setup: {
-      ...{ plan: plan.value, scheduler: scheduler as WorkflowScheduler, seed, exact },
+      ...(served as NonNullable<typeof served>),
+      ...{ plan: plan.value, seed, exact },
       workload: (load as NonNullable<typeof load>).workload,
       sources: (requests as NonNullable<typeof requests>).sources,
     },
@@ -134,10 +153,22 @@ function ofStagesFaults(options: WorkflowSettings): Fault[] {
   });
 }
 
-/** askedScheduler finds the scheduler that the options name, and else that of the plan. */
+/** askedScheduler finds the scheduler that the options or a policy file name, and else that of the plan, with the choices for it. */
 function askedScheduler({ scheduler: asked }: WorkflowSettings): NonNullable<Preparing['serving']> {
-  return (plan, told) => {
-    const name = asked ?? plan.serving.scheduler;
+  return (plan, { given, told }) => {
+    const named = given.flatMap((one) =>
+      typeof one === 'string' || one.scheduler === undefined
+        ? []
+        : [{ name: one.scheduler, at: `${one.at}/scheduler` }],
+    );
+    const name = asked ?? named[0]?.name ?? plan.serving.scheduler;
+    told.addAll(
+      named.flatMap((one) =>
+        one.name === name
+          ? []
+          : [fault(`is ${one.name}, and the scheduler is ${name}: leave out one of them`, one.at)],
+      ),
+    );
     if (!isWorkflowScheduler(name)) {
       told.add(unknownFault(name, 'scheduler'));
       return undefined;
@@ -148,6 +179,7 @@ function askedScheduler({ scheduler: asked }: WorkflowSettings): NonNullable<Pre
         fault(`is ${name}, which cannot serve the plan: ${message}`, option('scheduler')),
       ),
     );
-    return faults.length > 0 ? undefined : name;
+    const policy = plannedPolicy(plan.serving, { scheduler: name, given }, told);
+    return faults.length > 0 ? undefined : { scheduler: name, policies: { [name]: policy } };
   };
 }

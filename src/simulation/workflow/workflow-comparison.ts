@@ -5,7 +5,6 @@ import {
   emittedHead,
   type InputFile,
   type SchedulerComparison,
-  type WorkflowPlan,
 } from '../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../../jobs/index.js';
@@ -90,7 +89,7 @@ function document(
   const whole = table.map((runs) => (runs.includes(undefined) ? runs.indexOf(undefined) : runs.length));
   const runs = Math.max(smallestOf(whole), Math.min(1, largestOf(whole)));
   const rows = compared.schedulers.flatMap((scheduler, s) =>
-    rowOf(plan, scheduler, table[s]?.slice(0, runs) ?? []),
+    rowOf(setup, scheduler, table[s]?.slice(0, runs) ?? []),
   );
   const shown = new Set(rows.map(({ scheduler }) => scheduler));
   const left = compared.schedulers.filter((name) => !shown.has(name));
@@ -114,8 +113,8 @@ function document(
 
 /** rowOf makes the row of a scheduler; none where its runs are not done. */
 function rowOf(
-  plan: WorkflowPlan,
-  scheduler: string,
+  { plan, policies }: WorkflowSetup,
+  scheduler: WorkflowScheduler,
   table: readonly (RanWorkflows | undefined)[],
 ): ComparedScheduler[] {
   const runs = table.filter((run) => run !== undefined);
@@ -127,7 +126,7 @@ function rowOf(
   const schedules = runs.flatMap((run) => run.schedules ?? []);
   return [
     {
-      ...{ scheduler, policy: {} },
+      ...{ scheduler, policy: { ...policies[scheduler] } },
       ...requestsOver(runs.map(requestsOf), places),
       loads: counted(runs.map(({ figures }) => figures.loads)),
       evictions: counted(runs.map(({ figures }) => figures.evictions)),

@@ -26,7 +26,7 @@ export function workflowReport(
   runs: readonly [RanWorkflows, ...RanWorkflows[]],
   inputs: InputFile[],
 ): SimulationReport {
-  const { plan, scheduler, workload, seed, exact } = setup;
+  const { plan, scheduler, policies, workload, seed, exact } = setup;
   const [first] = runs;
   const { figures } = first;
   const topology = workflowTopologyOf(plan);
@@ -43,7 +43,7 @@ export function workflowReport(
     seed,
     complete: runs.every(({ complete }) => complete),
     workload: describedWorkload(workload, applications),
-    scheduler: { name: scheduler, policy: {} },
+    scheduler: { name: scheduler, policy: { ...policies[scheduler] } },
     transfers: 'links',
     execution: { slow: 1, jitter: 'none' },
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,

@@ -1,7 +1,7 @@
 import { fault, InputError, type WorkflowPlan } from '../../artifacts/index.js';
 import { applicationsOf } from '../../plans/index.js';
 import { uniformAt } from '../../random/index.js';
-import type { WorkflowScheduler } from '../../serving/index.js';
+import type { WorkflowPolicy, WorkflowScheduler } from '../../serving/index.js';
 import { arrivalsAhead, type RequestSource, runsOfRequests } from '../../workload/index.js';
 import { type SimulationHooks, WatchedArrivals } from '../watched-arrivals.js';
 import { arrivalsOf, type Workload } from '../workload.js';
@@ -15,6 +15,8 @@ const LOOK_EVERY = 16;
 export interface WorkflowSetup {
   readonly plan: WorkflowPlan;
   readonly scheduler: WorkflowScheduler;
+  /** By scheduler, what differs from its own policy. */
+  readonly policies: { readonly [Name in WorkflowScheduler]?: Partial<WorkflowPolicy> };
   readonly workload: Workload;
   /** Where the requests of each workflow come from, in the order of the plan. */
   readonly sources: readonly RequestSource[];
@@ -44,7 +46,7 @@ export function ranWorkflows(
   job: WorkflowJob,
   hooks: SimulationHooks = {},
 ): RanWorkflows {
-  const { plan, workload, exact } = setup;
+  const { plan, workload, exact, policies } = setup;
   const { scheduler = setup.scheduler, seed = setup.seed } = job;
   const { durationNs } = workload;
   const arrivals = new WatchedArrivals(
@@ -53,7 +55,7 @@ export function ranWorkflows(
     { durationNs, lookEvery: LOOK_EVERY },
   );
   const run = simulatedWorkflows(plan, {
-    ...{ scheduler, arrivals, seed, exact },
+    ...{ scheduler, arrivals, seed, exact, policy: policies[scheduler] ?? {} },
     runOf: runOf(setup, seed),
     spanNs: () => (arrivals.stopped ? Math.max(1, arrivals.atNs) : durationNs),
   });

@@ -6,7 +6,7 @@ import type {
   SimulatedSample,
   ToSimulate,
 } from '../../dyorc/index.js';
-import type { Subcluster } from '../../plans/index.js';
+import { type Subcluster, workflowPolicyOf } from '../../plans/index.js';
 import type { WorkflowScheduler } from '../../serving/index.js';
 import { RecordedRuns, simulatedWorkflows, type WorkflowRun } from '../../simulation/index.js';
 import type { SimulationObserver } from '../../simulator/index.js';
@@ -21,6 +21,7 @@ export function simulatedSample({ plan, seed, requests }: ToSimulate): Simulated
     arrivals: arrivalsIn(requests),
     runOf: (order) => recorded.of(requests.runs[order] as RequestsToBound['runs'][number]),
     seed,
+    policy: workflowPolicyOf(plan.serving),
     ...spanOf(requests),
     observers: (group) => [held.observing(group)],
   });

@@ -99,6 +99,14 @@ const EDITS: readonly [
     [['/placement/2/gpu', 'is 1; a server of small has 1']],
   ],
   [
+    'a device that holds a byte more than its memory',
+    (p) => {
+      p.components[0]!.memoryBytes = 3 * 2 ** 30 + 1;
+      p.placement[2]!.static = ['answer'];
+    },
+    [['/placement/2/static', 'GiB, and the device has 3']],
+  ],
+  [
     'a device that stands twice',
     (p) => (p.placement[1]!.gpu = 0),
     [['/placement/1', 'is big-0/gpu0, as another is']],
@@ -330,6 +338,25 @@ describe('workflowPlanFaults()', () => {
         faults.map(([path, said]) => ({ path, message: expect.stringContaining(said) })),
       );
     });
+
+  it('finds nothing where what a device holds takes its whole memory', () => {
+    const plan = madePlan();
+    plan.components[0]!.memoryBytes = 3 * 2 ** 30;
+    expect(workflowPlanFaults(plan)).toEqual([]);
+  });
+
+  it('asks no gap of a mean that reaches its bound where requests were dropped, nor a bound of devices where some have no SLO', () => {
+    const dropping = madePlan();
+    Object.assign(dropping.sample, { meanMs: 20, dropped: 30 });
+    Object.assign(dropping, { objective: { kind: 'latency', value: 20, bound: 20 } });
+    expect(workflowPlanFaults(dropping)).toEqual([]);
+    const counted = { ...madePlan(), bounds: { meanMs: 24, devices: 2 } };
+    Object.assign(counted, { objective: { kind: 'devices', value: 3, bound: 1, gap: 2 } });
+    expect(workflowPlanFaults(counted)).toEqual([]);
+    counted.workflows[1]!.sloMs = 500;
+    counted.sample.workflows[1]!.attainment = 1;
+    expect(workflowPlanFaults(counted).map(({ path }) => path)).toEqual(['/objective/bound']);
+  });
 
   it('tells the faults of all parts at once', () => {
     const plan = madePlan();

@@ -70,10 +70,11 @@ describe('WORKFLOW_PLAN', () => {
     expect(own.contradictions(chained)).toEqual([
       expect.objectContaining({ path: '/workflows/0/chain/steps/0/next' }),
     ]);
+    const choosing = { ...madePlan(), serving: { scheduler: 'dyorc', policy: { drop: 'never' } } };
+    expect(own.contradictions(choosing).map(({ path }) => path)).toEqual(['/serving/policy/drop']);
     const served = { ...madePlan(), serving: { scheduler: 'fifo', policy: { drop: 'never' } } };
     expect(own.contradictions(served).map(({ path }) => path)).toEqual([
       '/serving/scheduler',
-      '/serving/policy',
       // What guessed right is another scheduler's.
       '/sample/rightGuesses',
     ]);
