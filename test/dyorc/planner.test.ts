@@ -59,6 +59,44 @@ describe('planWorkflows()', () => {
     expect(again.figures).toEqual(sample);
   });
 
+  it('leaves out devices of a cheap class that cannot execute everything, where others suffice', () => {
+    const A800 = { memoryGiB: 20, loadGBps: 10 };
+    const spec = chatSpec({
+      cluster: {
+        devices: {
+          cheap: { ...A800, count: 10, hourlyCost: 1 },
+          A800: { ...A800, count: 4, hourlyCost: 5 },
+        },
+        networkGbps: 10,
+      },
+      rps: 0.5,
+      planner: { objective: 'devices', attainment: 0.9 },
+    });
+    const { load: _, ...rest } = spec;
+    const [vision, ...others] = CHAT_PROFILES as [(typeof CHAT_PROFILES)[number], ...typeof CHAT_PROFILES];
+    const onBoth = { ...vision, devices: { ...vision.devices, cheap: vision.devices.A800 as never } };
+    const { placement, objective } = planOf(planned(rest, { profiles: [onBoth, ...others] }));
+    expect(placement.filter((device) => device.class === 'cheap')).toEqual([]);
+    expect(objective.value).toBe(placement.length);
+    expect(placement.length).toBeLessThanOrEqual(2);
+  });
+
+  it('has what devices held longest, and room for all of it, where it is served as static whatever its method', () => {
+    const serving = { scheduler: 'static' };
+    const cluster = (count: number) => ({
+      devices: { A800: { count, memoryGiB: 14, loadGBps: 10 } },
+      networkGbps: 10,
+    });
+    const fits = planned(chatSpec({ serving, cluster: cluster(2), rps: 1, load: undefined as never }));
+    expect(planOf(fits).placement.flatMap(({ holds }) => holds)).toEqual(
+      expect.arrayContaining(['vision', 'language', 'image']),
+    );
+    const one = planned(chatSpec({ serving, cluster: cluster(1), rps: 1, load: undefined as never }));
+    expect(one).toMatchObject({
+      ...{ status: 'infeasible', reasons: [{ code: 'weights-exceed-memory', neededGiB: 20, memoryGiB: 14 }] },
+    });
+  });
+
   it('is no optimum where requests are dropped, and says which SLO no request can meet', () => {
     const answer = planned(chatSpec({ workflows: [{ name: 'chat', chain: CHAT, sloMs: 20 }] }));
     const { status, objective, sample } = planOf(answer);
