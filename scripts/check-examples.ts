@@ -108,6 +108,7 @@ try {
   checkPlan('pooled');
   checkPlan('pipeline');
   checkPlan('cascade');
+  checkPlan('workflow');
   const planned = ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'];
   for (const name of [...planned, 'tm', 'lv', 'ga', 'da', 'da-branch', 'tm-applications', 'rag'])
     checkPlanned(`examples/pipelines/${name}.yaml`);

@@ -10,7 +10,7 @@ import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
 import { folder, must, npmInstall, plan, project, served, user } from './package/installed.js';
 
 const EXPECTED =
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json|examples\/(pooled|pipeline|cascade)\/[A-Za-z.-]+|src\/.*\.(ts|py)|dist\/bundle\/.*\.js(\.map)?)$/;
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json|examples\/(pooled|pipeline|cascade|workflow)\/[A-Za-z.-]+|src\/.*\.(ts|py)|dist\/bundle\/.*\.js(\.map)?)$/;
 const TYPES = /^dist\/(src\/.*)\.d\.ts$/;
 
 /** pack packs what is built, and gives the tarball. @throws where the package holds other files than it should */

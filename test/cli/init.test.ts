@@ -155,6 +155,7 @@ describe('plan init --example', () => {
     'pooled',
     'pipeline',
     'cascade',
+    'workflow',
   ])('writes the example %s, which validates and solves', async (name) => {
     const { code, stderr } = await run('init', '--example', name);
     expect([code, stderr]).toEqual([0, `next: plan solve ${name}/spec.yaml -o plan.json\n`]);
@@ -228,16 +229,18 @@ describe('plan init --kind pipeline', () => {
   it.each([
     'pipeline',
     'cascade',
+    'workflow',
   ] as const)('writes options of a %s, each of which can be set, and names every field', async (kind) => {
     await run('init', '--kind', kind, 'p.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml');
     const lines = (await readFile(at('spec.yaml'), 'utf8')).split('\n');
     const options = lines.flatMap((line, i) => (/^ *#(?! )/.test(line) ? [i] : []));
-    expect(options.length).toBeGreaterThanOrEqual(10);
+    expect(options.length).toBeGreaterThanOrEqual(8);
     for (const option of options) {
       const set = lines.map((line, i) => (i === option ? line.replace('#', '') : line)).join('\n');
       expect(() => parseArtifact(set, 'spec.yaml', [kind])).not.toThrow();
       await writeFile(at('set.yaml'), set);
-      if (kind === 'pipeline') expect(await run('validate', 'set.yaml')).toMatchObject({ code: 0 });
+      if (kind !== 'pipeline') continue;
+      expect(await run('validate', 'set.yaml')).toMatchObject({ code: 0 });
     }
     const schema = JSON.parse(
       await readFile(new URL(`../../schemas/${kind}.schema.json`, import.meta.url), 'utf8'),
@@ -294,5 +297,53 @@ describe('plan init --kind cascade', () => {
       2,
       expect.stringContaining('--records: is for cascades'),
     ]);
+  });
+});
+
+describe('plan init --kind workflow', () => {
+  it('begins a spec that calls the models one after another, and which is planned as it stands', async () => {
+    await save('q.json', profileOf('q: 2'));
+    const { code, stdout, stderr } = await run(
+      ...['init', '--kind', 'workflow', 'p.json', 'q.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml'],
+    );
+    expect([code, stdout]).toEqual([0, expect.stringContaining('SLO 20 ms: the sum of these')]);
+    expect(stderr).toContain('say what yours does, by chain, runs or program');
+    const [{ chain, sloMs }] = parse(await readFile(at('spec.yaml'), 'utf8')).workflows;
+    expect(sloMs).toBe(20);
+    expect(chain.steps).toEqual([
+      {
+        ...{ name: 'p', calls: [{ component: 'p', inputs: ['request'], outputBytes: 4 }] },
+        next: 'q--2',
+      },
+      { name: 'q--2', calls: [{ component: 'q--2', inputs: ['p'], outputBytes: 4 }] },
+    ]);
+    expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+    expect(await run('validate', 'plan.json')).toMatchObject({ code: 0 });
+  });
+
+  it('proposes what components take whose weights no profile tells, and takes the weights of others', async () => {
+    const heavy = { blocks: [2, 1].map((gib) => ({ cutBytes: 8, weightBytes: gib * 2 ** 30 })) };
+    await save('heavy.json', profileOf('heavy', heavy));
+    await run('init', '--kind', 'workflow', 'p.json', 'heavy.json', '-o', 'spec.yaml');
+    const { components, cluster } = parse(await readFile(at('spec.yaml'), 'utf8'));
+    expect(components.map(({ memoryGiB }: { memoryGiB?: number }) => memoryGiB)).toEqual([1, undefined]);
+    // Twice the 3 GiB of one and the 1 GiB that is proposed for the other.
+    for (const { memoryGiB } of Object.values(cluster.devices) as { memoryGiB: number }[])
+      expect(memoryGiB).toBe(8);
+    expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+  });
+
+  it('writes options with which, all together, the spec is planned', async () => {
+    await save(
+      'heavy.json',
+      profileOf('heavy', { blocks: [1, 2].map(() => ({ cutBytes: 8, weightBytes: 1e6 })) }),
+    );
+    await run('init', '--kind', 'workflow', 'heavy.json', '-o', 'spec.yaml');
+    const text = await readFile(at('spec.yaml'), 'utf8');
+    const set = text.replaceAll(/^( *)#(?! )/gm, '$1');
+    await writeFile(at('set.yaml'), set);
+    expect(await run('solve', 'set.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+    const { serving, attainment } = JSON.parse(await readFile(at('plan.json'), 'utf8'));
+    expect([serving, attainment]).toEqual([{ scheduler: 'greedy' }, 0.99]);
   });
 });

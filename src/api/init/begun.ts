@@ -12,12 +12,15 @@ import {
   schemaModeline,
 } from '../../artifacts/index.js';
 import { resolvePooled } from '../../milp/index.js';
+import { weightBytes } from '../../pipeline/index.js';
+import { bytesPerRow } from '../../plans/index.js';
 import { describedSpec, type SpecKind } from '../../specs/index.js';
 import { cascadeText } from './cascade-text.js';
 import { pipelineText } from './pipeline-text.js';
 import { pooledText } from './pooled-text.js';
 import type { ProposedModel } from './proposal.js';
 import { clusterText, type SpecContent } from './spec-lines.js';
+import { workflowText } from './workflow-text.js';
 
 /** Asked is what a spec is begun from. */
 export interface Asked {
@@ -34,8 +37,8 @@ export interface Asked {
   };
 }
 
-/** BegunKind is a kind of spec that follows from profiles. What workflows call, only their programs know. */
-export type BegunKind = Exclude<SpecKind, 'workflow'>;
+/** BegunKind is a kind of spec that can be begun from profiles. */
+export type BegunKind = SpecKind;
 
 /** Begun is the text of a spec, what it says, and what its person should know. */
 export interface Begun {
@@ -70,7 +73,10 @@ export const BEGINNINGS: { readonly [K in BegunKind]: Beginning } = {
   },
   pipeline: { begin: pipelineBegun, sloFrom: 'sum', isPriced: true },
   cascade: { begin: cascadeBegun, sloFrom: 'largest', takesRecords: true },
+  workflow: { begin: workflowBegun, sloFrom: 'sum' },
 };
+
+const BYTES_PER_GIB = 1024 ** 3;
 
 /** The file of a cascade's records, where none is named. */
 const RECORDS = 'records.csv';
@@ -128,6 +134,32 @@ async function cascadeBegun(asked: Asked): Promise<Begun> {
     'the records of its models are still to be made, by plan profile of this spec with samples and labels',
   ];
   return { texts, spec, cluster: clusterIn(asked, texts, spec.cluster), lacksRecords: true, notes };
+}
+
+/** workflowBegun begins a workflow that calls the models one after another. What it calls in truth only its program knows. */
+async function workflowBegun(asked: Asked): Promise<Begun> {
+  const { content, profiles } = asked;
+  const names = stageNames(content.models);
+  const weights = profiles.map(({ value }) => weightBytes(value));
+  const allGiB = weights.reduce<number>((sum, bytes) => sum + (bytes ?? BYTES_PER_GIB), 0) / BYTES_PER_GIB;
+  const components = profiles.map(({ value }, i) => ({
+    name: names[i] as string,
+    outputBytes: value.blocks.at(-1)?.cutBytes ?? 0,
+    hasWeights: weights[i] !== undefined,
+  }));
+  const requestBytes = (profiles[0]?.value.model.inputs ?? []).reduce(
+    (sum, input) => sum + (bytesPerRow(input) ?? 0),
+    0,
+  );
+  // A device has room for the inputs of its batches beside the components.
+  const made = { ...asked, content: { ...content, memoryGiB: Math.ceil(2 * allGiB) } };
+  const text = workflowText({ ...made.content, components, requestBytes });
+  return {
+    ...(await solvable(made, textsOf(made, text))),
+    notes: [
+      'the workflow calls its models one after another: say what yours does, by chain, runs or program',
+    ],
+  };
 }
 
 /** solvable reads the texts as `plan solve` will. @throws InputError with the faults that it would find */

@@ -11,7 +11,7 @@ import {
 } from '../../artifacts/index.js';
 
 /** EXAMPLES are the examples that the package has, by the kind of their spec. */
-const EXAMPLES = ['pooled', 'pipeline', 'cascade'] as const;
+const EXAMPLES = ['pooled', 'pipeline', 'cascade', 'workflow'] as const;
 
 /** ExampleName names an example of the package. */
 export type ExampleName = (typeof EXAMPLES)[number];

@@ -15,10 +15,15 @@ export interface SpecContent {
   readonly rps: number;
   /** Whether plans are compared by what devices cost, so that each class needs a price. */
   readonly isPriced?: boolean;
+  /** What the devices of workflows need, which hold several components and load them: a memory for each class that does not tell its own. */
+  readonly memoryGiB?: number;
 }
 
 /** NETWORK_GBPS is the bandwidth that is proposed for servers: a common one, and a cautious one for devices of one machine. */
 export const NETWORK_GBPS = 10;
+
+/** LOAD_GBPS is proposed for what components are loaded at: what a PCIe 3.0 x16 link gives, less its overheads. */
+const LOAD_GBPS = 12;
 
 /** Explanations begin at this column. */
 const EXPLAINED_AT = 34;
@@ -60,7 +65,8 @@ export function clusterText(content: SpecContent): string {
   return `${lines.join('\n')}\n`;
 }
 
-function clusterLines({ classes, isPriced = false }: SpecContent, indent: string): string[] {
+function clusterLines(content: SpecContent, indent: string): string[] {
+  const { classes } = content;
   const network = 'effective bandwidth of a server, each direction; what cuts cost depends on it';
   return [
     ...written(
@@ -73,63 +79,93 @@ function clusterLines({ classes, isPriced = false }: SpecContent, indent: string
     `${indent}# The classes are those of the profiles. A count of one for each model profiled there is a beginning:`,
     `${indent}# give the devices that you have, or that you think of buying.`,
     `${indent}devices:`,
-    ...classes.flatMap((one, i) => classLines(one, { explained: i === 0, isPriced, indent: `${indent}  ` })),
-    ...aliasLines(classes, `${indent}  `),
+    ...classes.flatMap((one, i) => classLines(one, content, { explained: i === 0, indent: `${indent}  ` })),
+    ...aliasLines(content, `${indent}  `),
   ];
 }
 
 /** aliasLines gives, as an option, a class with the figures of the first one that was profiled. */
-function aliasLines([first]: readonly ProposedClass[], indent: string): string[] {
+function aliasLines({ classes: [first], memoryGiB }: SpecContent, indent: string): string[] {
   if (first === undefined) return [];
-  const name = scalar(`${first.name}-spot`);
-  const text = `${name}: { as: ${scalar(first.name)}, count: 1, hourlyCost: 1, powerWatts: 100 }`;
+  const more =
+    memoryGiB === undefined
+      ? 'powerWatts: 100'
+      : `memoryGiB: ${first.memoryGiB ?? memoryGiB}, loadGBps: ${LOAD_GBPS}`;
+  const text = `${scalar(`${first.name}-spot`)}: { as: ${scalar(first.name)}, count: 1, hourlyCost: 1, ${more} }`;
   return written([{ text, why: 'the same devices at another price', isOption: true }], indent);
 }
 
 function classLines(
   one: ProposedClass,
-  {
-    explained,
-    isPriced,
-    indent,
-  }: { readonly explained: boolean; readonly isPriced: boolean; readonly indent: string },
+  content: SpecContent,
+  { explained, indent }: { readonly explained: boolean; readonly indent: string },
 ): string[] {
-  const { name, count, virtual, memoryGiB, slowdown } = one;
+  const { name, count, virtual, slowdown } = one;
   const emulated =
     slowdown === undefined ? [] : [`${indent}# emulated: ${slowdown} × slower than the device itself`];
   const fields: SpecLine[] = [
     { text: `count: ${count}`, why: 'physical devices' },
-    {
-      text: `virtual: [${virtual.join(', ')}]`,
-      why: 'v divides a device into v virtual ones; these were profiled',
-    },
+    ...(content.memoryGiB === undefined
+      ? [
+          {
+            text: `virtual: [${virtual.join(', ')}]`,
+            why: 'v divides a device into v virtual ones; these were profiled',
+          },
+        ]
+      : []),
     { text: 'perServer: 1', why: 'devices in one server, which share its link', isOption: true },
     {
       text: `linkGbps: ${NETWORK_GBPS}`,
       why: "a server's link, where it is not networkGbps",
       isOption: true,
     },
-    memoryGiB === undefined
-      ? {
-          text: 'memoryGiB: 1024',
-          why: 'memory of one device; weights that do not fit are not planned',
-          isOption: true,
-        }
-      : {
-          text: `memoryGiB: ${memoryGiB}`,
-          why: 'memory of one device; weights that do not fit are not planned',
-        },
-    {
-      text: 'hourlyCost: 1',
-      why: isPriced
-        ? 'of one device: put in what yours cost; the cheapest plan is looked for'
-        : 'of one device; the objective cost and plan compare need it',
-      isOption: !isPriced,
-    },
-    { text: 'powerWatts: 100', why: 'of one device; the objective power needs it', isOption: true },
+    ...memoryFields(one, content),
+    ...priceFields(content),
     { text: 'taken: 0', why: 'devices that others use already', isOption: true },
   ];
   return [`${indent}${scalar(name)}:`, ...emulated, ...written(fields, `${indent}  `, explained)];
+}
+
+function priceFields({ isPriced = false, memoryGiB }: SpecContent): SpecLine[] {
+  const power = {
+    text: 'powerWatts: 100',
+    why: 'of one device; the objective power needs it',
+    isOption: true,
+  };
+  if (isPriced) {
+    const why = 'of one device: put in what yours cost; the cheapest plan is looked for';
+    return [{ text: 'hourlyCost: 1', why }, power];
+  }
+  const text = 'hourlyCost: 1';
+  if (memoryGiB === undefined)
+    return [
+      { text, why: 'of one device; the objective cost and plan compare need it', isOption: true },
+      power,
+    ];
+  return [{ text, why: 'of one device; plan compare needs it', isOption: true }];
+}
+
+/** memoryFields gives the memory of a class, and, where its devices load components, how fast they come. */
+function memoryFields({ memoryGiB }: ProposedClass, { memoryGiB: forAll }: SpecContent): SpecLine[] {
+  if (forAll === undefined) {
+    const why = 'memory of one device; weights that do not fit are not planned';
+    return [{ text: `memoryGiB: ${memoryGiB ?? 1024}`, why, isOption: memoryGiB === undefined }];
+  }
+  const all = 'a proposal, which holds all components: put in the memory of one device';
+  return [
+    {
+      text: `memoryGiB: ${memoryGiB ?? forAll}`,
+      why: memoryGiB === undefined ? all : 'memory of one device, for components and outputs',
+    },
+    { text: `loadGBps: ${LOAD_GBPS}`, why: "gigabytes/s from the server's memory to a device: put in yours" },
+    {
+      text: 'hostMemoryGiB: 64',
+      why: 'for components, of a server; the others come from its disk',
+      isOption: true,
+    },
+    { text: 'diskGBps: 2', why: 'gigabytes/s from the disk; hostMemoryGiB needs it', isOption: true },
+    { text: 'gpuLinkGbps: 100', why: 'gigabits/s between devices of one server', isOption: true },
+  ];
 }
 
 /** reasonLines says in comments which latency a model's SLO was derived from. */

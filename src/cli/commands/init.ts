@@ -6,8 +6,8 @@ import { positiveNumber, withJson } from '../options.js';
 import { fileOf, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
 
-const KINDS: readonly string[] = ['pooled', 'pipeline', 'cascade'] satisfies BegunKind[];
-const EXAMPLES: readonly string[] = ['pooled', 'pipeline', 'cascade'] satisfies ExampleName[];
+const KINDS: readonly string[] = ['pooled', 'pipeline', 'cascade', 'workflow'] satisfies BegunKind[];
+const EXAMPLES: readonly string[] = ['pooled', 'pipeline', 'cascade', 'workflow'] satisfies ExampleName[];
 
 interface Options {
   kind?: BegunKind;
@@ -31,7 +31,7 @@ export function initCommand(): Command {
       )
       .argument(
         '[profile...]',
-        'profiles, one per model, of a pipeline in the order of its stages; for an ONNX file, its profile <model>.profile.json',
+        'profiles, one per model, of a pipeline in the order of its stages, of a workflow in that of its calls; for an ONNX file, its profile <model>.profile.json',
       )
       .addOption(new Option('--kind <kind>', 'kind of spec (pooled)').choices(KINDS))
       .addOption(
@@ -49,7 +49,7 @@ export function initCommand(): Command {
       )
       .option(
         '--slo <ms>',
-        'latency objective of every model, or of the pipeline or cascade (default: 5 × the fastest latency of its profile; of a pipeline the sum)',
+        'latency objective of every model, or of the pipeline, cascade or workflow (default: 5 × the fastest latency of its profile; of a pipeline or workflow the sum)',
         positiveNumber,
       )
       .option('--cluster <file>', 'write the devices to a file of their own, instead of into the spec')
