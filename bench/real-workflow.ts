@@ -39,12 +39,12 @@ import {
   recordedPhotos,
   simulatedAgain,
 } from './real-workflow/same-requests.js';
-import { samplePhoto } from './real-workflow/sample-photos.js';
+import { photoInput, samplePhoto } from './real-workflow/sample-photos.js';
 import {
   answersOf,
   endingsText,
+  type KnownAnswers,
   type LoadAnswers,
-  type PhotoAnswers,
   randomLoad,
 } from './real-workflow/served-load.js';
 import { measuresOf, saveResult } from './results/result.js';
@@ -90,9 +90,9 @@ async function bench(): Promise<void> {
   const planned = await planPhotos(folder, photos, { rps: asNumber('rps'), memoryShare: asNumber('memory') });
   process.stdout.write(memoryText(planned));
   const models = await openByHand(PHOTO_COMPONENTS, (name) => join(folder, `${name}.onnx`));
-  const byHand: PhotoAnswers['byHand'][number][] = [];
+  const byHand: KnownAnswers['byHand'][number][] = [];
   for (const photo of photos) byHand.push(await photoByHand(models, photo));
-  const wanted: PhotoAnswers = { photos, byHand };
+  const wanted: KnownAnswers = { workflow: WORKFLOW, inputs: photos.map(photoInput), byHand };
   const recorded = await recordedPhotos(folder);
   const emptyBytes = await memoryOfEmptyExecutor();
   const server = await servedProcess(folder, BUNDLE_FOLDER);
@@ -111,7 +111,7 @@ async function bench(): Promise<void> {
 }
 
 interface Loading {
-  readonly wanted: PhotoAnswers;
+  readonly wanted: KnownAnswers;
   readonly durationS: number;
   readonly seed: number;
 }
@@ -121,7 +121,7 @@ function loaded({ url }: ServedProcess, { wanted, durationS, seed }: Loading): P
 }
 
 interface Repeating {
-  readonly wanted: PhotoAnswers;
+  readonly wanted: KnownAnswers;
   readonly recorded: RecordedPhotos;
   readonly emptyBytes: number;
   readonly seed: number;
@@ -159,7 +159,7 @@ interface Killed {
 }
 
 /** underKills sends a load while it kills one executor after another, at even times. */
-async function underKills(server: ServedProcess, wanted: PhotoAnswers): Promise<Killed> {
+async function underKills(server: ServedProcess, wanted: KnownAnswers): Promise<Killed> {
   const [most, durationS] = [asNumber('kills'), asNumber('seconds')];
   const sending = loaded(server, { wanted, durationS, seed: asNumber('seed') + asNumber('repeats') });
   let kills = 0;

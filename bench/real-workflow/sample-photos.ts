@@ -1,3 +1,4 @@
+import type { Tensors } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { PHOTO_SIZE } from './photo-models.js';
 
@@ -36,6 +37,11 @@ export function samplePhoto(seed: number, number: number): Float32Array {
     photo[i] = (Math.min(1, Math.max(0, value)) - MEAN) / SPREAD;
   }
   return photo;
+}
+
+/** photoInput gives a photo as a request of the workflow. */
+export function photoInput(data: Float32Array): Tensors {
+  return { photo: { dtype: 'float32', dims: [1, COLOURS, PHOTO_SIZE, PHOTO_SIZE], data } };
 }
 
 /** photosFile gives photos as an array of NumPy: one float32 [photos, 3, 224, 224]. */

@@ -3,15 +3,14 @@ import type { Tensors } from '../../src/execution/index.js';
 import { driveLoad, type LoadReport } from '../../src/loadgen/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { arrivalsAt, DrawnArrivals, phasedLoad } from '../../src/workload/index.js';
-import { PHOTO_SIZE } from './photo-models.js';
-import { WORKFLOW } from './photo-workflow.js';
 
 /** Under kills a request may wait until an executor is back. */
 const TIMEOUT_S = 60;
 
-/** PhotoAnswers are photos, with what the models by hand give for each. */
-export interface PhotoAnswers {
-  readonly photos: readonly Float32Array[];
+/** KnownAnswers are requests of a workflow, with what the models by hand give for each. */
+export interface KnownAnswers {
+  readonly workflow: string;
+  readonly inputs: readonly Tensors[];
   readonly byHand: readonly Tensors[];
 }
 
@@ -41,18 +40,16 @@ export function randomLoad(rps: number, durationS: number, seed: number): SentLo
   return { timesNs, rps, durationS };
 }
 
-/** answersOf sends photos in turn at the times of a load, and compares every answer with that by hand. */
+/** answersOf sends requests in turn at the times of a load, and compares every answer with that by hand. */
 export async function answersOf(
   url: string,
   { timesNs, rps, durationS }: SentLoad,
-  { photos, byHand }: PhotoAnswers,
+  { workflow, inputs, byHand }: KnownAnswers,
 ): Promise<LoadAnswers> {
   let [equal, wrong] = [0, 0];
-  const dims = [1, 3, PHOTO_SIZE, PHOTO_SIZE];
   const report = await driveLoad(url, {
-    ...{ model: WORKFLOW, rps, durationS, timeoutS: TIMEOUT_S },
-    schedule: { arrivals: arrivalsAt(timesNs), models: [WORKFLOW] },
-    inputs: photos.map((data) => ({ photo: { dtype: 'float32', dims, data } })),
+    ...{ model: workflow, rps, durationS, timeoutS: TIMEOUT_S, inputs },
+    schedule: { arrivals: arrivalsAt(timesNs), models: [workflow] },
     check: ({ index, outputs }) => {
       const isEqual = haveSameBytes(outputs, byHand[index % byHand.length]!);
       if (isEqual) equal += 1;
