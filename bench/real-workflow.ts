@@ -66,6 +66,7 @@ const USAGE =
   'node dist/bench/real-workflow.js [--rps 3] [--seconds 20] [--warm 5] [--repeats 3] [--kills 5] [--photos 40] [--memory 0.6] [--seed 0] [--folder kept/] [--json file]';
 const MIB = 2 ** 20;
 const LOADS = 'inferplan_component_loads_total';
+const DROPS = 'inferplan_drops_total';
 const EVICTIONS = 'inferplan_component_evictions_total';
 /** The memory of executors is looked at this often. */
 const LOOK_MS = 100;
@@ -156,6 +157,8 @@ async function repeated(
 interface Killed {
   readonly kills: number;
   readonly answers: LoadAnswers;
+  /** How many requests the server has dropped so far, by reason. */
+  readonly drops: Readonly<Record<string, number>>;
 }
 
 /** underKills sends a load while it kills one executor after another, at even times. */
@@ -171,7 +174,8 @@ async function underKills(server: ServedProcess, wanted: KnownAnswers): Promise<
     process.kill(pid, 'SIGKILL');
     kills += 1;
   }
-  return { kills, answers: await sending };
+  const answers = await sending;
+  return { kills, answers, drops: await server.totals(DROPS, 'reason') };
 }
 
 function memoryText({ deviceBytes, componentBytes }: Awaited<ReturnType<typeof planPhotos>>): string {
@@ -219,7 +223,7 @@ function ms(value = Number.NaN): string {
 }
 
 /** rowsText writes the lines of docs/dyorc.md: medians over the repeats, and what became of requests under kills. */
-function rowsText(repeats: readonly Repeat[], { kills, answers }: Killed): string {
+function rowsText(repeats: readonly Repeat[], { kills, answers, drops }: Killed): string {
   const of = (figure: (one: Repeat) => number | undefined) => {
     const all = repeats.map((one) => figure(one) ?? Number.NaN);
     return all.length === 0 ? Number.NaN : median(all);
@@ -251,11 +255,11 @@ function rowsText(repeats: readonly Repeat[], { kills, answers }: Killed): strin
     table,
     '',
     `- ${equal} of ${sent} answers equal those by hand, byte by byte.`,
-    `- ${kills} executors killed: ${endingsText(answers.report)}; ${answers.equal} answers equal those by hand, and ${answers.wrong} differ.`,
+    `- ${kills} executors killed: ${endingsText(answers.report, drops)}; ${answers.equal} answers equal those by hand, and ${answers.wrong} differ.`,
   ].join('\n');
 }
 
-function saved(repeats: readonly Repeat[], { kills, answers }: Killed): void {
+function saved(repeats: readonly Repeat[], { kills, answers, drops }: Killed): void {
   const all: readonly LoadAnswers[] = [...repeats.map((one) => one.answers), answers];
   const unended = all.reduce((sum, { report }) => sum + report.sent - endedOf(report), 0);
   const wrong = all.reduce((sum, one) => sum + one.wrong, 0);
@@ -275,7 +279,7 @@ function saved(repeats: readonly Repeat[], { kills, answers }: Killed): void {
       'simulated p95 ms': (one) => one.simulated.figures.overall.latencyMs?.p95,
       loads: ({ loads }) => loads,
     }),
-    rows: [{ kills, killed: endingsText(answers.report), wrong }],
+    rows: [{ kills, killed: endingsText(answers.report, drops), wrong }],
   });
 }
 

@@ -27,6 +27,8 @@ export interface ServedProcess {
   executorPids(): readonly number[];
   /** total adds up a counter of its metrics. */
   total(counter: string): Promise<number>;
+  /** totals adds up a counter of its metrics for each value of a label. */
+  totals(counter: string, label: string): Promise<Readonly<Record<string, number>>>;
   /** close ends it as Ctrl-C does, and gives what it said. */
   close(): Promise<string>;
 }
@@ -40,11 +42,21 @@ export async function servedProcess(folder: string, bundle: string): Promise<Ser
   const said: string[] = [];
   child.stderr.on('data', (text: Buffer) => said.push(text.toString()));
   const url = await readyUrl(child, said);
+  const linesOf = async (counter: string) =>
+    countedLines(await (await fetch(`${url}/metrics`)).text(), counter);
   return {
     url,
     pid: child.pid!,
     executorPids: () => childrenOf(child.pid!).filter(isExecutor),
-    total: async (counter) => totalOf(await (await fetch(`${url}/metrics`)).text(), counter),
+    total: async (counter) => sumOf(await linesOf(counter)),
+    totals: async (counter, label) => {
+      const totals: Record<string, number> = {};
+      for (const line of await linesOf(counter)) {
+        const value = labelIn(line, label);
+        totals[value] = (totals[value] ?? 0) + sumOf([line]);
+      }
+      return totals;
+    },
     close: async () => {
       const ended = once(child, 'exit');
       child.kill('SIGINT');
@@ -70,12 +82,17 @@ async function readyUrl(
   throw new Error(`plan serve ended before it was ready:\n${said.join('')}`);
 }
 
-/** totalOf adds up the lines of a counter in the text of Prometheus. */
-function totalOf(text: string, counter: string): number {
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith(`${counter}{`) || line.startsWith(`${counter} `))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+/** countedLines gives the lines of a counter in the text of Prometheus. */
+function countedLines(text: string, counter: string): string[] {
+  return text.split('\n').filter((line) => line.startsWith(`${counter}{`) || line.startsWith(`${counter} `));
+}
+
+function sumOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+function labelIn(line: string, label: string): string {
+  return new RegExp(`[{,]${label}="([^"]*)"`).exec(line)?.[1] ?? '';
 }
 
 function childrenOf(pid: number): number[] {

@@ -1,4 +1,3 @@
-import type { LoadDocument } from '../../src/artifacts/index.js';
 import type { Tensors } from '../../src/execution/index.js';
 import { driveLoad, type LoadReport } from '../../src/loadgen/index.js';
 import { streamOf } from '../../src/random/index.js';
@@ -75,17 +74,16 @@ function bytesIn({ data }: Tensors[string]): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** endingsText says how many requests ended in which way, with the reasons of those that got no answer. */
-export function endingsText({
-  sent,
-  answered,
-  dropped,
-  failed,
-  cancelled,
-  drops,
-  failures,
-}: LoadDocument | LoadReport): string {
-  const reasons = Object.entries({ ...drops, ...failures }).map(([why, count]) => `${count} × ${why}`);
+/**
+ * endingsText says how many requests ended in which way, with the reasons of those that got no answer.
+ * @param drops how many the server dropped for which reason
+ */
+export function endingsText(
+  { sent, answered, dropped, failed, cancelled, failures }: LoadReport,
+  drops: Readonly<Record<string, number>>,
+): string {
+  const reasons = [...Object.entries(drops), ...Object.entries(failures)].filter(([, count]) => count > 0);
+  const told = reasons.map(([why, count]) => `${count} × ${why}`);
   const words = [`${answered} answered`, `${dropped} dropped`, `${failed} failed`, `${cancelled} cancelled`];
-  return `${sent} sent: ${words.join(', ')}${reasons.length === 0 ? '' : ` (${reasons.join('; ')})`}`;
+  return `${sent} sent: ${words.join(', ')}${told.length === 0 ? '' : ` (${told.join('; ')})`}`;
 }
