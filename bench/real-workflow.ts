@@ -11,8 +11,9 @@
  *
  * Photos are sent over HTTP at random times, and every answer is compared, byte by byte, with that of the same models run by hand with
  * ONNX Runtime. Of each repeat it prints mean, p50 and p95 live, of the simulation of the very requests, and of the simulation in which
- * batches take what they took live; how many components were loaded and evicted; the most memory that an executor held beyond what it
- * holds without models; and the share of the cores that other processes took, beside which figures say little where it is large.
+ * batches take what they took live; the mean time of a request outside of the server's core (`front`); how many components were loaded
+ * and evicted; the most memory that an executor held beyond what it holds without models; and the share of the cores that other
+ * processes took, beside which figures say little where it is large.
  *
  * In a last load, executors are killed while requests are open. It ends with status 1 where an answer differs, or a request has no
  * ending. The last lines are those of the table in docs/dyorc.md.
@@ -195,6 +196,7 @@ const COLUMNS: Readonly<Record<string, (one: Repeat) => string>> = {
   'mean ms: live': ({ answers }) => ms(answers.report.latencyMs?.mean),
   simulated: ({ simulated }) => ms(meanOf(simulated)),
   'as executed': (one) => ms(meanOf(one.asExecuted)),
+  front: ({ answers }) => ms(frontMs(answers.report)),
   'p50 ms: live': ({ answers }) => ms(answers.report.latencyMs?.p50),
   'simulated ': ({ simulated }) => ms(simulated.figures.overall.latencyMs?.p50),
   'p95 ms: live': ({ answers }) => ms(answers.report.latencyMs?.p95),
@@ -216,6 +218,11 @@ function repeatsText(repeats: readonly Repeat[]): string {
 
 function meanOf({ figures }: WorkflowRun): number {
   return figures.overall.latencyMs?.mean ?? Number.NaN;
+}
+
+/** frontMs is the mean time of a request outside of the server's scheduling and executing. */
+function frontMs({ latencyMs, served: [counted] = [] }: LoadReport): number {
+  return (latencyMs?.mean ?? Number.NaN) - (counted?.requestMs ?? Number.NaN);
 }
 
 function ms(value = Number.NaN): string {
