@@ -29,6 +29,9 @@ export interface ComponentAnswer {
   readonly done?: () => void;
 }
 
+/** Where components come and go, a device holds now a few more, now a few less. */
+const MOST_SPARES = 3;
+
 interface Model {
   readonly thread: ModelThread;
   readonly tensors: BatchTensors;
@@ -51,8 +54,8 @@ export class Components {
   #device: Device = { provider: 'cpu' };
   #threads = 1;
   #nextModel = 0;
-  /** A thread without a session, for the next load: a thread takes some 70 ms to start. */
-  #spare: ModelThread | undefined;
+  /** Threads without a session, for the next loads: a thread takes some 70 ms to start, and some 10 MB while it waits. */
+  readonly #spares: ModelThread[] = [];
 
   constructor(
     private readonly startThread: () => ModelThread,
@@ -90,14 +93,14 @@ export class Components {
   async #open({ device, threads }: Asked<'open'>): Promise<ComponentAnswers['open']> {
     this.#device = device;
     this.#threads = threads;
-    this.#spare = this.startThread();
-    return { backends: await this.#spare.open(device, threads) };
+    const spare = this.startThread();
+    this.#spares.push(spare);
+    return { backends: await spare.open(device, threads) };
   }
 
   async #load(request: Asked<'load'>, message: RawMessage<unknown>): Promise<LoadedModel> {
     const { source, choice, tensors } = request;
-    const thread = this.#spare ?? this.startThread();
-    this.#spare = undefined;
+    const thread = this.#spares.pop() ?? this.startThread();
     const bytes = tensorsOf(message);
     const load = { source, choice, bytes, device: this.#device, threads: this.#threads };
     try {
@@ -231,7 +234,7 @@ export class Components {
     try {
       await this.#runs.idle(number);
       await thread.release();
-      if (this.#spare === undefined && !this.#isClosing) this.#spare = thread;
+      if (this.#spares.length < MOST_SPARES && !this.#isClosing) this.#spares.push(thread);
       else await thread.end();
     } finally {
       this.#releasing -= 1;
@@ -248,7 +251,7 @@ export class Components {
     this.#isClosing = true;
     await Promise.allSettled([...this.#loads]);
     await Promise.allSettled([...this.#models.keys()].map((model) => this.#release(model)));
-    await this.#spare?.end();
+    await Promise.all(this.#spares.map((thread) => thread.end()));
     return { answer: {} };
   }
 

@@ -371,22 +371,26 @@ describe('Components', () => {
     await expect(executor.release(model)).rejects.toThrow('is not loaded');
   });
 
-  it('use the thread of a released model for the next load, and start one where there is none', async () => {
+  it('use the threads of released models for the next loads, of which three wait, and start one where there is none', async () => {
     let threads = 0;
     const executor = await started({
       started: () => {
         threads += 1;
       },
     });
-    const first = await executor.load('first', SPECS);
+    const load = async (count: number) => {
+      const loads = Array.from({ length: count }, (_, i) => executor.load(`model-${i}`, SPECS));
+      return (await Promise.all(loads)).map(({ model }) => model);
+    };
+    const first = await load(1);
     expect(threads).toBe(1);
-    const second = await executor.load('second', SPECS);
-    expect(threads).toBe(2);
-    await Promise.all([executor.release(first.model), executor.release(second.model)]);
-    await executor.load('third', SPECS);
-    expect(threads).toBe(2);
-    await executor.load('fourth', SPECS);
-    expect(threads).toBe(3);
+    const models = [...first, ...(await load(4))];
+    expect(threads).toBe(5);
+    await Promise.all(models.map((model) => executor.release(model)));
+    await load(3);
+    expect(threads).toBe(5);
+    await load(1);
+    expect(threads).toBe(6);
   });
 
   it('give several tasks an output without a batch axis in memory of their own, unless its size depends on the data', async () => {

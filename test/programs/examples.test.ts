@@ -1,6 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Datatype, ProgramHost, type TensorMetadata } from '../../src/programs/index.js';
+import {
+  type Datatype,
+  ProgramHost,
+  type ProgramTensor,
+  type TensorMetadata,
+} from '../../src/programs/index.js';
 import { directly } from './directly.js';
 import { FakeDriver, type TestComponent, type TestTensors } from './fake-driver.js';
 
@@ -55,6 +60,76 @@ function agent(more: number): TestComponent {
   };
 }
 
+/** picture has the same number everywhere. */
+function picture(grey: number, ...sizes: number[]) {
+  const data = new Float32Array(sizes.reduce((product, size) => product * size, 1)).fill(grey);
+  return { datatype: 'FP32', shape: [1, ...sizes], data } as const;
+}
+
+function greyOf(tensors: TestTensors, name: string): number {
+  return (tensors[name]?.data as Float32Array)[0]!;
+}
+
+/**
+ * The components of photos: the classifier scores a photo by its grey, and is sure from 10.1 on. What is enlarged is 2 lighter. Photos
+ * below 5 are scenes.
+ */
+const PHOTOS: Readonly<Record<string, TestComponent>> = {
+  classifier: {
+    inputs: [metadata('input', 'FP32', 3, 224, 224)],
+    outputs: [metadata('output', 'FP32', 1000)],
+    compute: (given) => ({ output: scores(greyOf(given, 'input'), ...new Array(999).fill(0)) }),
+  },
+  prepare: {
+    inputs: [metadata('photo', 'FP32', 3, 224, 224)],
+    outputs: [
+      metadata('luma', 'FP32', 1, 224, 224),
+      metadata('thumbnail', 'FP32', 3, 32, 32),
+      metadata('padded', 'FP32', 3, 416, 416),
+    ],
+    compute: (given) => {
+      const grey = greyOf(given, 'photo');
+      return {
+        luma: picture(grey, 1, 224, 224),
+        thumbnail: picture(grey, 3, 32, 32),
+        padded: picture(grey, 3, 416, 416),
+      };
+    },
+  },
+  kind: {
+    inputs: [metadata('input.1', 'FP32', 3, 32, 32)],
+    outputs: [metadata('876', 'FP32', 10)],
+    compute: (given) => ({
+      876: scores(
+        ...Array.from({ length: 10 }, (_, i) => (i === (greyOf(given, 'input.1') < 5 ? 2 : 7) ? 1 : 0)),
+      ),
+    }),
+  },
+  finder: {
+    inputs: [metadata('images', 'FP32', 3, 416, 416)],
+    outputs: [metadata('output', 'FP32', 3549, 85)],
+    compute: (given) => ({ output: picture(greyOf(given, 'images'), 3549, 85) }),
+  },
+  namer: {
+    inputs: [metadata('image', 'FP32', 3, 224, 224)],
+    outputs: [metadata('logits', 'FP32', 1000)],
+    compute: (given) => ({ logits: scores(...new Array(1000).fill(greyOf(given, 'image'))) }),
+  },
+  enlarge: {
+    inputs: [metadata('input', 'FP32', 1, 224, 224)],
+    outputs: [metadata('output', 'FP32', 1, 672, 672)],
+    compute: (given) => ({ output: picture(greyOf(given, 'input') + 2, 1, 672, 672) }),
+  },
+  again: {
+    inputs: [metadata('enlarged', 'FP32', 1, 672, 672)],
+    outputs: [metadata('luma', 'FP32', 1, 224, 224), metadata('photo', 'FP32', 3, 224, 224)],
+    compute: (given) => {
+      const grey = greyOf(given, 'enlarged');
+      return { luma: picture(grey, 1, 224, 224), photo: picture(grey, 3, 224, 224) };
+    },
+  },
+};
+
 /** The components of all examples. Those of the chatbot refuse token 13 and draw for even tokens; the agents agree above 100. */
 const COMPONENTS: Readonly<Record<string, TestComponent>> = {
   moderation: scorer(2, (token) => (token === 13 ? [1, 0] : [0, 1])),
@@ -76,6 +151,7 @@ const COMPONENTS: Readonly<Record<string, TestComponent>> = {
   ),
   ...Object.fromEntries(EXPERTS.map((name, i) => [name, writer('tokens', 'answer', 1000 * (i + 1))])),
   summarizer: writer('tokens', 'summary', 7),
+  ...PHOTOS,
   'agent-a': agent(1),
   'agent-b': agent(2),
   'agent-c': agent(3),
@@ -89,17 +165,24 @@ const COMPONENTS: Readonly<Record<string, TestComponent>> = {
   },
 };
 
-/** answers runs an example for texts of one token each, and directly, which gives the same. */
-async function answers(example: string, input: string, tokens: readonly number[]) {
+/** answers runs an example for inputs of one number each, texts by default, and directly, which gives the same. */
+async function answers(
+  example: string,
+  input: string,
+  {
+    of,
+    filled = text,
+  }: { readonly of: readonly number[]; readonly filled?: (number: number) => ProgramTensor },
+) {
   const path = fileURLToPath(new URL(`../../examples/workflows/programs/${example}.mjs`, import.meta.url));
   const driver = new FakeDriver(COMPONENTS);
   const host = await ProgramHost.start(path, { components: COMPONENTS, seed: 1, driver });
   driver.host = host;
   try {
-    const ended = await Promise.all(tokens.map((token, run) => driver.run(run, { [input]: text(token) })));
+    const ended = await Promise.all(of.map((number, run) => driver.run(run, { [input]: filled(number) })));
     const module = await import(path);
-    for (const [run, token] of tokens.entries()) {
-      const request = { [input]: text(token) };
+    for (const [run, number] of of.entries()) {
+      const request = { [input]: filled(number) };
       const { called, ...answer } = await directly(module, request, { components: COMPONENTS, seed: 1, run });
       expect(ended[run]).toMatchObject(answer);
       expect(ended[run]?.recorded.map(({ component }) => component)).toEqual(called);
@@ -119,7 +202,7 @@ async function answers(example: string, input: string, tokens: readonly number[]
 describe('examples/workflows/programs', () => {
   it('chat.mjs draws only when it is asked to, and answers nothing that is refused', async () => {
     const asked = ['moderation', 'intent'];
-    expect(await answers('chat', 'tokens', [13, 5, 6])).toEqual([
+    expect(await answers('chat', 'tokens', { of: [13, 5, 6] })).toEqual([
       { outputs: {}, notTaken: ['reply', 'picture'], called: asked, after: [0, 0] },
       { outputs: { reply: 105 }, notTaken: ['picture'], called: [...asked, 'chat-llm'], after: [0, 0, 1] },
       {
@@ -132,7 +215,7 @@ describe('examples/workflows/programs', () => {
   });
 
   it('experts.mjs asks the expert that the router names', async () => {
-    const ended = await answers('experts', 'tokens', [0, 8, 11]);
+    const ended = await answers('experts', 'tokens', { of: [0, 8, 11] });
     expect(ended.map(({ called }) => called)).toEqual([
       ['router', 'math', 'summarizer'],
       ['router', 'law', 'summarizer'],
@@ -146,9 +229,33 @@ describe('examples/workflows/programs', () => {
   });
 
   it('debate.mjs goes on until the agents agree, for four rounds at most', async () => {
-    const ended = await answers('debate', 'question', [90, 20, 0, -100]);
+    const ended = await answers('debate', 'question', { of: [90, 20, 0, -100] });
     expect(ended.map(({ outputs }) => outputs.rounds)).toEqual([1, 2, 4, 4]);
     expect(ended.map(({ outputs }) => outputs.answer)).toEqual([276, 204, 240, -7860]);
     expect(ended[3]?.after).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+  });
+
+  it('photos.mjs enlarges a photo until the classifier is sure, for three rounds at most, and asks one expert', async () => {
+    const ended = await answers('photos', 'photo', {
+      of: [11, 9, 4],
+      filled: (grey) => picture(grey, 3, 224, 224),
+    });
+    const begun = ['classifier', 'prepare', 'kind', 'enlarge'];
+    const round = ['again', 'classifier'];
+    expect(ended.map(({ called }) => called)).toEqual([
+      ['classifier'],
+      [...begun, 'namer', ...round],
+      [...begun, 'finder', ...round, 'enlarge', ...round, 'enlarge', ...round],
+    ]);
+    expect(ended.map(({ outputs }) => outputs)).toEqual([
+      { scores: 11, rounds: 0 },
+      { scores: 11, rounds: 1, opinion: 9, enlarged: 11 },
+      { scores: 10, rounds: 3, found: 4, enlarged: 10 },
+    ]);
+    expect(ended.map(({ notTaken }) => notTaken)).toEqual([
+      ['found', 'opinion', 'enlarged'],
+      ['found'],
+      ['opinion'],
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parseArtifact } from '../../src/artifacts/index.js';
 import { PROGRAM_LIMITS } from '../../src/programs/index.js';
 import { moduleFile, ONE, PATIENT, programOf, started } from './started.js';
 
@@ -54,6 +55,18 @@ describe('docs/programs.md', () => {
     const [, code = ''] = /```js\n([\s\S]*?)```/.exec(PAGE) ?? [];
     const driver = await started(moduleFile(code));
     expect(driver.host?.face.outputs.map(({ name }) => name)).toEqual(['reply', 'picture']);
+  });
+
+  it('shows a program and a spec of own models that fit to one another', async () => {
+    const [, own = ''] = PAGE.split('## A workflow of your own models');
+    const [, code = ''] = /```js\n([\s\S]*?)```/.exec(own) ?? [];
+    const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(own) ?? [];
+    const { value: spec } = parseArtifact(text, 'spec.yaml', ['workflow']);
+    const called = [...code.matchAll(/call\('([^']+)'/g)].map(([, name]) => name);
+    expect(new Set(called)).toEqual(new Set(spec.components.map(({ name }) => name)));
+    expect(spec.workflows.map(({ program }) => program)).toEqual([/`own\/(\w+\.mjs)`/.exec(own)?.[1]]);
+    const driver = await started(moduleFile(code));
+    expect(driver.host?.face.outputs.map(({ name }) => name)).toEqual(['logits']);
   });
 
   it('says that the environment is empty', async () => {

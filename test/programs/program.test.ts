@@ -74,19 +74,19 @@ describe('the types of programs', () => {
   const said = [...complaintsOf([...examples, ...written.map(([path]) => path)], new Map(written)).values()];
 
   it('fit the examples, which are JavaScript with types in comments', () => {
-    expect(examples).toHaveLength(3);
-    expect(said.slice(0, 3)).toEqual([[], [], []]);
+    expect(examples.length).toBeGreaterThan(0);
+    expect(said.slice(0, examples.length)).toEqual(examples.map(() => []));
   });
 
   it('know what a datatype holds', () => {
-    expect(said[3]).toEqual([]);
+    expect(said[examples.length]).toEqual([]);
   });
 
   it('have the datatypes that the thread takes', () => {
-    expect(said[4]).toEqual([]);
+    expect(said[examples.length + 1]).toEqual([]);
   });
 
   it.each(WRONG.map(([what, , words], i) => [what, words, i] as const))('refuse %s', (_, words, i) => {
-    expect(said[5 + i]?.join('\n')).toMatch(words);
+    expect(said[examples.length + 2 + i]?.join('\n')).toMatch(words);
   });
 });
