@@ -80,6 +80,16 @@ function drawnTroubles(stream: Stream, devices: number): Trouble[] {
   }).flat();
 }
 
+/** hasTies tells whether two things ended at one instant, of which a live driver has its core hear one by one. */
+function hasTies(log: readonly LogEntry[]): boolean {
+  let ends = 0;
+  return log.some(([word]) => {
+    if (word === 'decide') ends = 0;
+    if (word === 'fetched' || word === 'executed' || word === 'loaded') ends += 1;
+    return ends > 1;
+  });
+}
+
 /** said lists the decisions of a log, each with the time at which it was made. */
 function said(log: readonly LogEntry[]): LogEntry[] {
   let at = 0;
@@ -94,7 +104,8 @@ function coreOf({ topology, table, policy }: Case, decisions: Decisions): Dynami
   return new DynamicCore(topology, decisions, { table, policy, streams: streamsOf(5, 'core') });
 }
 
-function simulated(one: Case): LogEntry[] {
+/** simulated gives what a core decides in simulation, undefined where things end at one instant. */
+function simulated(one: Case): LogEntry[] | undefined {
   const { topology, table, runs, arriveNs, troubles } = one;
   const decisions = new Decisions();
   const log: LogEntry[] = [];
@@ -120,7 +131,7 @@ function simulated(one: Case): LogEntry[] {
     troubles,
     observers: [],
   }).run();
-  return said(log);
+  return hasTies(log) ? undefined : said(log);
 }
 
 async function live(one: Case): Promise<LogEntry[]> {
@@ -173,9 +184,11 @@ const NO_OBSERVER = {
 describe('a live driver', () => {
   it('has the same decisions from its core, at the same times, as the simulated one', async () => {
     const kinds = new Map<number, number>();
-    for (let seed = 0; seed < cases(15, 300); seed++) {
+    for (let seed = 0; seed < cases(24, 300); seed++) {
       const one = drawnCase(seed);
-      const [told, expected] = [await live(one), simulated(one)];
+      const expected = simulated(one);
+      if (expected === undefined) continue;
+      const told = await live(one);
       const at = expected.findIndex((entry, i) => String(entry) !== String(told[i]));
       expect({ seed, at, live: told[at], count: told.length }).toEqual({
         ...{ seed, at: -1, live: undefined, count: expected.length },
