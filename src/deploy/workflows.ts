@@ -20,20 +20,22 @@ import type { ModelsToWrite, WrittenParts } from './written-parts.js';
 const NO_SEED = 0;
 
 /**
- * refuseWorkflows refuses a plan of which some workflow has no program.
- * @throws InputError with each of them
+ * refuseWorkflows refuses a plan of which some workflow has no program, or which has groups of devices, which are simulated alone.
+ * @throws InputError with all of these
  */
-export function refuseWorkflows({ workflows }: WorkflowPlan, path: string): void {
+export function refuseWorkflows({ workflows, subclusters }: WorkflowPlan, path: string): void {
   const faults = workflows.flatMap(({ name, program }, i) =>
     program === undefined
       ? [fault(`${name} has no program, so that a server could not run it`, `/workflows/${i}`)]
       : [],
   );
+  if (subclusters > 1)
+    faults.push(fault(`has ${subclusters} groups of devices; a server serves one`, '/subclusters'));
   if (faults.length > 0)
     throw new InputError(
       `deploy ${path}`,
       faults,
-      'Give each workflow a program in the spec, and solve it again.',
+      'Give each workflow a program and the planner one group of devices in the spec, and solve it again.',
     );
 }
 
