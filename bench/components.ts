@@ -4,7 +4,7 @@
  *     node dist/bench/components.js [--model-mb 100] [--output-mb 1] [--loads 5] [--runs 200] [--cycles 50] [--json file]
  *
  * - How long a run of a small model takes from its request to its answer, alone and while a large model is loaded and
- *   released again and again, from a host cache's bytes and from its file.
+ *   released again and again, from a host cache's bytes and from its file, whose digest is compared or not.
  * - How long a run on an output of some size takes that lies on the device, by its last use and by another, and one whose
  *   input is fetched from the executor and sent to it again, as from another device.
  * - The memory that the child holds after it has loaded, run and released the large model so many times.
@@ -14,6 +14,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GraphBuilder } from '../examples/models/graph.js';
+import { sha256Of } from '../src/artifacts/index.js';
 import {
   type BatchTask,
   type ComponentExecutor,
@@ -114,15 +115,17 @@ async function loadsBeside(
   const alone: number[] = [];
   for (let i = 0; i < runs; i++) alone.push(await once());
   const rows: Row[] = [{ name: 'small model, alone', ms: alone }];
-  for (const [name, source] of [
-    ['bytes', model],
-    ['its file', model.path],
+  const digests = { sha256: sha256Of(model.bytes), data: [] };
+  for (const [name, source, options] of [
+    ['bytes', model, specs(width)],
+    ['its file', model.path, specs(width)],
+    ['its file, whose digest is compared', model.path, { ...specs(width), digests }],
   ] as const) {
     const [ms, loadMs]: [number[], number[]] = [[], []];
     for (let i = 0; i < loads; i++) {
       let isLoaded = false;
       const startedMs = performance.now();
-      const load = executor.load(source, specs(width)).then((answer) => {
+      const load = executor.load(source, options).then((answer) => {
         isLoaded = true;
         loadMs.push(performance.now() - startedMs);
         return answer;

@@ -10,8 +10,7 @@ export function resultOf(
   { outputs }: CalledFace,
   sources: ProgramSources,
 ): ProgramResult | readonly string[] {
-  if (typeof returned !== 'object' || returned === null)
-    return [`returned ${told(returned)}; return an object with ${names(outputs)}`];
+  if (!isPlain(returned)) return [`returned ${told(returned)}; return an object with ${names(outputs)}`];
   const given = returned as Readonly<Record<string, unknown>>;
   const faults = Object.keys(given)
     .filter((name) => !outputs.some((output) => output.name === name))
@@ -29,6 +28,13 @@ export function resultOf(
     else taken[output.name] = checked;
   }
   return faults.length > 0 ? faults : { outputs: taken, notTaken };
+}
+
+/** isPlain tells an object that was written as one from a list, a map or what a generator gives. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const above: unknown = Object.getPrototypeOf(value);
+  return above === null || above === Object.prototype;
 }
 
 /** ofOneRow gives what an output is for one row of a request, which a run answers: the driver puts rows together. */

@@ -58,6 +58,8 @@ export interface ThreadData {
   readonly seed: number;
   /** The time that the module sees while it is loaded: the same on every thread. */
   readonly nowMs: number;
+  /** What the thread's answers have with them, so that no message of a module is taken for one. */
+  readonly key: string;
   /** The heartbeat, an Int32Array of `Beat`. */
   readonly beat: SharedArrayBuffer;
 }
@@ -99,6 +101,12 @@ export type ThreadAnswer =
   | { readonly answer: 'loaded'; readonly face: CalledFace }
   | { readonly answer: 'refused'; readonly faults: readonly Fault[] }
   | { readonly answer: 'acted'; readonly acts: readonly ProgramAct[] };
+
+/** KeyedAnswer is an answer as it is sent. */
+export interface KeyedAnswer {
+  readonly key: string;
+  readonly answer: ThreadAnswer;
+}
 
 /** sourceKey gives a text that is the same for the same source. */
 export function sourceKey(source: SourceName): string {

@@ -6,15 +6,22 @@ export function moduleFaults(module: Readonly<Record<string, unknown>>): Fault[]
   return [
     ...tensorListFaults(module.inputs, 'inputs'),
     ...tensorListFaults(module.outputs, 'outputs'),
-    ...(typeof module.default === 'function' ? [] : [NO_FUNCTION]),
+    ...(isProgram(module.default) ? [] : [NO_FUNCTION]),
   ];
 }
 
 const NO_FUNCTION: Fault = {
   path: '/default',
   message:
-    'the default export is not a function; write `export default async function (request, { call }) { … }`',
+    'the default export is no function that returns outputs, as generators and classes are none; write `export default async function (request, { call }) { … }`',
 };
+
+function isProgram(given: unknown): boolean {
+  if (typeof given !== 'function') return false;
+  const { name } = given.constructor;
+  const isClass = /^class\b/.test(Function.prototype.toString.call(given));
+  return (name === 'Function' || name === 'AsyncFunction') && !isClass;
+}
 
 function tensorListFaults(list: unknown, name: string): Fault[] {
   const path = `/${name}`;

@@ -284,6 +284,8 @@ export class ProgramHost {
           reason: 'program-limit',
           message: `brought what typed arrays of all runs hold beyond ${arraysMiB} MiB`,
         };
+      case 'awaits':
+        return { reason: 'program-error', message: 'awaits at its top level what never comes' };
       case 'exit':
         return {
           reason: 'program-error',

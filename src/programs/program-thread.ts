@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { Fault } from '../artifacts/index.js';
@@ -5,6 +6,7 @@ import {
   Beat,
   type CalledFace,
   FULL_EXIT,
+  type KeyedAnswer,
   NO_RUN,
   type ProgramAct,
   type ThreadAnswer,
@@ -20,7 +22,7 @@ const YOUNG_MIB = 8;
 
 /** LostThread says how a thread ended, and whose continuation ran then: NO_RUN where nobody's did. */
 export interface LostThread {
-  readonly cause: 'silent' | 'heap' | 'arrays' | 'exit';
+  readonly cause: 'silent' | 'heap' | 'arrays' | 'exit' | 'awaits';
   readonly run: number;
   /** What the thread ended with, where that is known. */
   readonly error?: Error;
@@ -50,18 +52,21 @@ export class ProgramThread {
   private silentMs = 0;
 
   constructor(
-    private readonly data: Omit<ThreadData, 'beat'>,
+    private readonly data: Omit<ThreadData, 'beat' | 'key'>,
     private readonly listener: ThreadListener,
   ) {
     this.beat[Beat.run] = NO_RUN;
-    const workerData: ThreadData = { ...data, beat: this.beat.buffer as SharedArrayBuffer };
+    const key = randomUUID();
+    const workerData: ThreadData = { ...data, key, beat: this.beat.buffer as SharedArrayBuffer };
     this.worker = new Worker(ENTRY, {
       ...{ workerData, env: {}, execArgv: [], stdout: true, stderr: true },
       resourceLimits: { maxOldGenerationSizeMb: data.limits.heapMiB, maxYoungGenerationSizeMb: YOUNG_MIB },
     });
-    this.worker.on('message', (answer: ThreadAnswer) => this.hear(answer));
+    this.worker.on('message', (message: KeyedAnswer | undefined | null) => {
+      if (message?.key === key) this.hear(message.answer);
+    });
     this.worker.on('error', (error) => this.lose(isOutOfMemory(error) ? 'heap' : 'exit', error));
-    this.worker.on('exit', (code) => this.lose(code === FULL_EXIT ? 'arrays' : 'exit'));
+    this.worker.on('exit', (code) => this.lose(causeOf(code)));
     for (const stream of [this.worker.stdout, this.worker.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => this.listener.printed(text));
   }
@@ -121,6 +126,14 @@ export class ProgramThread {
     void this.end();
     this.listener.lost({ cause, run, ...(error === undefined ? {} : { error }) });
   }
+}
+
+/** Node ends a thread with this code whose module awaits at its top level what nothing settles any more. */
+const UNSETTLED_EXIT = 13;
+
+function causeOf(code: number): LostThread['cause'] {
+  if (code === FULL_EXIT) return 'arrays';
+  return code === UNSETTLED_EXIT ? 'awaits' : 'exit';
 }
 
 function isOutOfMemory(error: Error): boolean {

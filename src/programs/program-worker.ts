@@ -6,13 +6,22 @@ import type { Fault } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
 import { Attribution } from './attribution.js';
 import { replaceGlobals } from './handed-in.js';
-import { type CalledFace, FULL_EXIT, NO_RUN, type ThreadAnswer, type ThreadData } from './messages.js';
+import {
+  type CalledFace,
+  FULL_EXIT,
+  type KeyedAnswer,
+  NO_RUN,
+  type ThreadAnswer,
+  type ThreadData,
+} from './messages.js';
 import { moduleFaults } from './module-faults.js';
 import type { Program } from './program.js';
 import { ServedProgram } from './served-program.js';
 import { syntaxPlace, toldError } from './told-error.js';
 
-const { url, components, limits, seed, nowMs, beat } = workerData as ThreadData;
+const { url, components, limits, seed, nowMs, key, beat } = workerData as ThreadData;
+// A module that thinks that it is in a thread of its own may post messages, which are no answers.
+delete (workerData as { key?: string }).key;
 const later = setImmediate;
 const exit = process.exit;
 const heartbeat = new Int32Array(beat);
@@ -63,7 +72,8 @@ function refuse(faults: readonly Fault[]): void {
 }
 
 function answer(told: ThreadAnswer): void {
-  parentPort?.postMessage(told);
+  const keyed: KeyedAnswer = { key, answer: told };
+  parentPort?.postMessage(keyed);
 }
 
 function loadFault(error: unknown): Fault {

@@ -8,14 +8,14 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export interface TurnsClock {
   /** The nanoseconds since some instant, as `monotonicNs` gives them. */
   nowNs(): number;
-  /** after calls `act` once at least so many milliseconds have passed, and gives what takes that back. */
-  after(ms: number, act: () => void): () => void;
+  /** after calls `act` when about so many nanoseconds have passed, and gives what takes that back. */
+  after(ns: number, act: () => void): () => void;
 }
 
 const MACHINE_CLOCK: TurnsClock = {
   nowNs: monotonicNs,
-  after: (ms, act) => {
-    const timer = setTimeout(act, ms);
+  after: (ns, act) => {
+    const timer = setTimeout(act, Math.min(Math.ceil(ns / 1e6), LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };
@@ -100,8 +100,7 @@ export class CoreTurns {
     this.wakeNoMore?.();
     if (this.isStopped) return;
     const wait = () => {
-      const leftMs = Math.max(0, Math.ceil((time - this.now()) / 1e6));
-      this.wakeNoMore = this.clock.after(Math.min(leftMs, LONGEST_TIMER_MS), check);
+      this.wakeNoMore = this.clock.after(Math.max(0, time - this.now()), check);
     };
     const check = () => {
       const at = this.now();

@@ -325,7 +325,7 @@ export class WorkflowDriver {
           this.watchers.evicted(this.now, a, b);
           break;
         case Decision.fetch:
-          this.links.send(this.now, a, { from: b, to: c, task: d }, this.driven.core.outputBytes(d));
+          this.links.send(this.now, a, { from: b, to: c, task: d, bytes: this.driven.core.outputBytes(d) });
           break;
         case Decision.spill:
           if (c === 1 && this.driven.loses?.(b) === true) this.lost.push(b);

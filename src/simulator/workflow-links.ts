@@ -34,8 +34,8 @@ export class WorkflowLinks {
     this.downlinkFreeAt = new Float64Array(table.hosts.length);
   }
 
-  /** send sends an output of so many bytes. */
-  send(at: number, fetch: number, output: SentOutput, bytes: number): void {
+  /** send sends an output of so many bytes, as a fetch of a number. */
+  send(at: number, fetch: number, { bytes, ...output }: SentOutput & { readonly bytes: number }): void {
     const { from, to } = output;
     const [sender, receiver] = [this.hostOf(from), this.hostOf(to)];
     const tookNs = this.passNs(bytes, from, to);

@@ -192,6 +192,21 @@ const MISTAKES: readonly (readonly [what: string, body: string, reason: string, 
     'program-error',
     /^threw Error: process\.hrtime is withheld/,
   ],
+  ['returns a list', `return [];`, 'program-error', /^returned \[\]; return an object with/],
+  [
+    'returns what a generator gives',
+    `return (function* () {})();`,
+    'program-error',
+    /^returned {}; return an object with/,
+  ],
+  [
+    'posts messages as if it were a thread of its own, and then throws',
+    `const { parentPort } = process.getBuiltinModule('node:worker_threads');
+     for (const said of [{ answer: 'acted', acts: [] }, null, 7]) parentPort.postMessage(said);
+     throw new Error('unheard');`,
+    'program-error',
+    /^threw Error: unheard/,
+  ],
   ['ends the process', `process.exit(0);`, 'program-error', /^ended its thread, as process\.exit\(\) does/],
   ['loops', `for (;;);`, 'program-stuck', /^did not give control back within 400 ms/],
   ['loops after a read', `await request.read('x'); for (;;);`, 'program-stuck', /^did not give control back/],

@@ -197,7 +197,7 @@ describe('ProgramHost.start()', () => {
   /inputs/3: is 7; give an object with name, datatype and shape
   /inputs/2/name: is "x", as that of /inputs/1; give each its own
   /outputs: is no list of tensors; give one tensor at least, by name, datatype and shape
-  /default: the default export is not a function; write \`export default async function (request, { call }) { … }\``);
+  /default: the default export is no function that returns outputs, as generators and classes are none; write \`export default async function (request, { call }) { … }\``);
     expect(await refused('')).toMatch(
       /\/inputs: the module does not export inputs; write .*\n.*\/outputs: the module does not export outputs.*\n.*\/default/,
     );
@@ -212,7 +212,11 @@ describe('ProgramHost.start()', () => {
     ['throws', `\nthrow new Error('not today');`, /its module threw Error: not today \(program\.mjs:2\)$/],
     ['imports what there is not', `import './nowhere.mjs';`, /its module threw Error: Cannot find module/],
     ['loops', `for (;;);`, /its module had not loaded after 500 ms$/],
-    ['waits for ever', `await new Promise(() => {});`, /its module ended its thread/],
+    [
+      'waits for ever',
+      `await new Promise(() => {});`,
+      /its module awaits at its top level what never comes$/,
+    ],
     ['ends the process', `process.exit(3);`, /its module ended its thread, as process\.exit\(\) does/],
     [
       'takes too much heap',
@@ -226,6 +230,15 @@ describe('ProgramHost.start()', () => {
     });
     expect(message).toMatch(/^InputError: Cannot use the program program: /);
     expect(message).toMatch(words);
+  });
+
+  it.each([
+    ['a generator', 'async function* () {}'],
+    ['a class', 'class {}'],
+  ])('refuses %s as a program', async (_, written) => {
+    expect(await refused(`export const inputs = [], outputs = []; export default ${written};`)).toContain(
+      'as generators and classes are none',
+    );
   });
 
   it('refuses TypeScript where Node does not run it, and a file that is not there', async () => {

@@ -25,8 +25,8 @@ export function futureOutput(): KeptOutput {
   return { places: new Map(), front: {}, coming: undefined, sizes: {}, isOver: false };
 }
 
-/** bytesOf is how large some tensors of an output are, all of them by default. */
-export function bytesOf({ sizes }: KeptOutput, names: readonly string[] = Object.keys(sizes)): number {
+/** keptBytes is how large some tensors of an output are, all of them by default. */
+export function keptBytes({ sizes }: KeptOutput, names: readonly string[] = Object.keys(sizes)): number {
   return names.reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
 }
 

@@ -2,7 +2,7 @@ import type { BatchRecord } from '../live-driver.js';
 import type { BatchPhases } from '../request-times.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice, RanBatch, TaskToRun } from './driven-device.js';
-import { bytesOf } from './kept-output.js';
+import { keptBytes } from './kept-output.js';
 import { type CoreInTurns, inputsOf, type LiveNeeds } from './live-needs.js';
 import type { LiveOutputs } from './live-outputs.js';
 import type { CalledTask, OpenRuns } from './live-runs.js';
@@ -103,7 +103,7 @@ export class LiveExecutions {
       output.sizes = outputs[i]!;
       this.options.outputs.made(output, device, toRun[i]!.keepAs);
     }
-    const bytes = tasks.map(({ output }) => bytesOf(output));
+    const bytes = tasks.map(({ output }) => keptBytes(output));
     core.executed(at, batch, fromNs, at, bytes);
     needs.executed(tasks);
     turns.decideNow();

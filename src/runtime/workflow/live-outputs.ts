@@ -2,7 +2,7 @@ import { NONE } from '../../collections/index.js';
 import type { Tensors } from '../../execution/index.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice } from './driven-device.js';
-import { bytesOf, type KeptOutput, missingAtFront } from './kept-output.js';
+import { type KeptOutput, keptBytes, missingAtFront } from './kept-output.js';
 
 /** KeptCounts counts what devices keep: outputs by their places. */
 export interface KeptCounts {
@@ -57,7 +57,7 @@ export class LiveOutputs {
   /** counts says what the devices keep now. */
   get counts(): KeptCounts {
     const outputs = this.kept.flatMap((ofDevice) => [...ofDevice.values()]);
-    return { outputs: outputs.length, bytes: outputs.reduce((sum, output) => sum + bytesOf(output), 0) };
+    return { outputs: outputs.length, bytes: outputs.reduce((sum, output) => sum + keptBytes(output), 0) };
   }
 
   /** sentFromFront waits until outputs are sent from the front that are on their way from there; undefined where none is. */
@@ -88,7 +88,7 @@ export class LiveOutputs {
   /** fetch moves an output to a device, whole, or tensors of it to the front, and tells `moved`. */
   fetch(fetch: number, output: KeptOutput, way: SentTensors): void {
     const { from, to, names } = way;
-    if (from !== to) this.options.sent(from, to, bytesOf(output, names));
+    if (from !== to) this.options.sent(from, to, keptBytes(output, names));
     const move: Move = { output, ...way, over: undefined };
     this.moves.set(fetch, move);
     move.over = this.carry(fetch, move);
@@ -186,7 +186,7 @@ export class LiveOutputs {
       if (output.coming !== undefined) await output.coming;
       else if (device === undefined || output.isOver) return undefined;
       else {
-        this.options.sent(device, NONE, bytesOf(output, missing));
+        this.options.sent(device, NONE, keptBytes(output, missing));
         await this.toFront(output, device, missing);
       }
     }

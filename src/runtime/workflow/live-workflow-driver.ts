@@ -17,7 +17,7 @@ import type { Arrival, BatchRecord, Done, Ticket } from '../live-driver.js';
 import type { LiveModel } from '../pool-work.js';
 import { NO_TIME } from '../request-times.js';
 import type { DrivenDevice } from './driven-device.js';
-import { bytesOf, outputAtFront } from './kept-output.js';
+import { keptBytes, outputAtFront } from './kept-output.js';
 import { LiveEndings } from './live-endings.js';
 import { LiveExecutions } from './live-executions.js';
 import { LiveLoads } from './live-loads.js';
@@ -185,7 +185,7 @@ export class LiveWorkflowDriver {
     const { application, deadlineNs, weight } = of;
     const request = this.core.arrived(at, application, deadlineNs, 1, weight);
     const body = outputAtFront(inputs);
-    this.core.sized(at, request, bytesOf(body));
+    this.core.sized(at, request, keptBytes(body));
     const run: LiveRun = {
       ...{ number: this.nextRun++, request, bodyTask: this.core.bodyOf(request), of, row, inputs, body },
       ...{ tasks: [], result: undefined, awaited: new Set(), isFinished: false, isOver: false },

@@ -1,3 +1,5 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import {
@@ -18,13 +20,13 @@ type Row = readonly [number, number];
 async function served(
   plan = tinyPlan(),
   options: ServeOptions = {},
-): Promise<{ server: RunningServer; events: ServeEvent[] }> {
+): Promise<{ server: RunningServer; events: ServeEvent[]; folder: string }> {
   const { folder, remove } = await writeWorkflowBundle(plan);
   closers.push(remove);
   const events: ServeEvent[] = [];
   const server = await startServer(folder, { port: 0, onLog: (event) => events.push(event), ...options });
   closers.push(() => server.close());
-  return { server, events };
+  return { server, events, folder };
 }
 
 interface Answered {
@@ -34,10 +36,14 @@ interface Answered {
   readonly parameters?: { readonly not_taken?: string[] };
 }
 
-async function infer({ url }: RunningServer, rows: readonly Row[]): Promise<Answered> {
+async function infer(
+  { url }: RunningServer,
+  rows: readonly Row[],
+  signal: AbortSignal | null = null,
+): Promise<Answered> {
   const input = { name: 'x', datatype: 'FP32', shape: [rows.length, 2], data: rows.flat() };
   const response = await fetch(`${url}/v2/models/loop/infer`, {
-    ...{ method: 'POST', body: JSON.stringify({ inputs: [input] }) },
+    ...{ method: 'POST', body: JSON.stringify({ inputs: [input] }), signal },
   });
   return { status: response.status, ...((await response.json()) as object) };
 }
@@ -120,6 +126,42 @@ describe('startServer(), of workflows,', () => {
     }
     for (const [i, answer] of (await Promise.all(answers)).entries()) expectByHand(answer, requests[i]!);
     expect(events.filter(({ kind }) => kind === 'deviceDown').length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('ends a request whose component cannot be loaded with its reason, and answers others from the same devices', async () => {
+    const { server, events, folder } = await served(tinyPlan({ devices: 2 }));
+    const file = join(folder, 'models/square.onnx');
+    const bytes = await readFile(file);
+    await rm(file);
+    const squared = [[200, 2]] as const;
+    const bad = await infer(server, squared);
+    expect(bad.status).toBe(500);
+    expect(bad.error).toMatch(/could not load square: .*models\/square\.onnx is missing/);
+    expectByHand(await infer(server, [[3, 3]]), [[3, 3]]);
+    await writeFile(file, bytes);
+    expectByHand(await infer(server, squared), squared);
+    expect(events.filter(({ kind }) => kind === 'deviceDown')).toEqual([]);
+    const failures = events.filter(({ kind }) => kind === 'loadFailed').length;
+    expect(failures).toBeGreaterThan(0);
+    expect(await metric(server, 'inferplan_component_load_failures_total')).toBe(failures);
+  });
+
+  it('keeps nothing of requests whose clients leave in the midst', async () => {
+    const { server, events } = await served();
+    const leaving = Array.from({ length: 12 }, async (_, i) => {
+      const left = infer(server, [[1, 1 + i]], AbortSignal.timeout(2 + 3 * i));
+      await left.catch(() => {});
+    });
+    const staying = Array.from({ length: 6 }, drawRows);
+    const answers = await Promise.all(staying.map((rows) => infer(server, rows)));
+    for (const [i, answer] of answers.entries()) expectByHand(answer, staying[i]!);
+    await Promise.all(leaving);
+    const isOpen = async () =>
+      (await metric(server, 'nv_inference_pending_request_count')) > 0 ||
+      (await metric(server, 'inferplan_kept_outputs')) > 0;
+    while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await metric(server, 'inferplan_kept_output_bytes')).toBe(0);
+    expect(events.filter(({ kind }) => kind === 'deviceDown')).toEqual([]);
   });
 
   it('answers what is open when it closes', async () => {

@@ -33,9 +33,9 @@ export class VirtualTime implements TurnsClock {
     this.events.push({ atNs, act });
   }
 
-  after(ms: number, act: () => void): () => void {
+  after(ns: number, act: () => void): () => void {
     let isWanted = true;
-    this.at(this.now + ms * 1e6, () => isWanted && act());
+    this.at(this.now + ns, () => isWanted && act());
     return () => {
       isWanted = false;
     };
