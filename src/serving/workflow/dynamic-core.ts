@@ -34,6 +34,7 @@ import { Scheduling } from './scheduling.js';
 import { Spreading } from './spreading.js';
 import { Stranded } from './stranded.js';
 import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
+import { TaskEnds } from './task-ends.js';
 import type { OpenRequest, Task } from './work.js';
 import { WorkNumbers } from './work-numbers.js';
 
@@ -57,7 +58,7 @@ export interface DynamicOptions {
 /**
  * DynamicCore serves dynamic workflows as DyOrc does (§5): when a program calls components that were not expected, it predicts what
  * comes next, finds devices for all of it, queues the tasks that are known, and loads what the others will need. Only known tasks
- * enter queues, so that none waits for one that never comes; expected ones count as work of their devices until they come, or
+ * enter queues, so that none waits for one that never comes; the components of expected ones are loaded until they come, or
  * something else does.
  *
  * A device executes the tasks whose inputs are there, of the first component that has any and that it holds.
@@ -74,6 +75,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly loads: Loads;
   private readonly histories: Histories;
   private readonly placing: Placing;
+  private readonly taskEnds: TaskEnds;
   private readonly scheduling: Scheduling;
   private readonly ends: RequestEnds;
   private readonly losses: Losses;
@@ -137,6 +139,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       most: sparing.kind === 'reloads' ? sparing.most : 0,
     });
     this.placing = placingOf(this.policy.placing, { outlook, devices, costs });
+    this.taskEnds = new TaskEnds({ outlook, devices, costs });
     const scheduling = new Scheduling({
       placing: this.placing,
       prediction: new Prediction(this.policy.prediction, {
@@ -166,7 +169,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     });
     this.stranded = new Stranded({ decisions, devices, ends });
     this.moves = new Moves({
-      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook, costs },
+      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, ends: this.taskEnds },
       enqueue: (at, task) => this.enqueue(at, task),
     });
   }
@@ -237,8 +240,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
     this.demand.saw(at, component);
-    if (this.guesses.isAsExpected(request, task)) this.scheduling.taken(request);
-    else this.scheduling.withdraw(request);
+    if (!this.guesses.isAsExpected(request, task)) this.scheduling.withdraw(request);
+    else if (this.tookKept(at, task, this.scheduling.taken(request).device)) return task.number;
     this.agenda.ask(request);
     return task.number;
   }
@@ -391,6 +394,20 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     // What was asked for again meanwhile is part of it.
     request.isAsked = false;
     this.stranded.scheduled(request);
+  }
+
+  /**
+   * tookKept gives a call that was expected the device that was kept for it, and tells whether it did: if no other would end it sooner, and
+   * no call before it is about to get a device.
+   */
+  private tookKept(at: number, task: Task, device: number): boolean {
+    const { taskEnds } = this;
+    if (task.request.isAsked || !this.devices.canRun(device, task.component, task.rows)) return false;
+    const end = taskEnds.on(at, device, task);
+    if (!taskEnds.isAtOnce(end, task)) return false;
+    const { readyNs, endNs } = end;
+    this.enqueue(at, Object.assign(task, { device, readyNs, endNs }));
+    return true;
   }
 
   /** enqueue puts a known task among those of its device. */
