@@ -4,10 +4,9 @@ import { brokenPromise, must } from '../broken-promise.js';
 import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Agenda } from './agenda.js';
-import { ComponentDemand } from './component-demand.js';
-import { ComponentWorth } from './component-worth.js';
+import type { ComponentDemand } from './component-demand.js';
+import { componentRules } from './component-rules.js';
 import { DevicesUp } from './devices-up.js';
-import { EvictionCosts } from './eviction-costs.js';
 import { Executions } from './executions.js';
 import { ExpectedEnd } from './expected-end.js';
 import { Futures } from './futures.js';
@@ -31,7 +30,6 @@ import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
-import { Spreading } from './spreading.js';
 import { Stranded } from './stranded.js';
 import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
 import { TaskEnds } from './task-ends.js';
@@ -102,10 +100,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
-    const queues = new Queues(count, {
-      ...{ components: table.components.length, work, residency },
-      isByDeadline: this.policy.dropping.kind === 'end-to-end',
-    });
+    const isByDeadline = this.policy.dropping.kind === 'end-to-end';
+    const queues = new Queues(count, { components: placeable.components, work, residency, isByDeadline });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.residency = residency;
@@ -113,49 +109,27 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues = queues;
     this.outputs = outputs;
     this.devices = devices;
-    const { evicting, sparing, halfLifeNs } = this.policy;
-    const demand = new ComponentDemand(table.components.length, halfLifeNs);
-    const worth = new ComponentWorth(demand, residency);
+    const rules = componentRules(this.policy, { residency, work, placeable });
+    const { demand, spreading, costs } = rules;
     this.demand = demand;
-    const spreading = new Spreading({
-      rule: this.policy.spreading,
-      halfLifeNs,
-      demand,
-      residency,
-      work,
-      placeable,
-    });
     this.loads = new Loads({
-      spreading,
-      ...{ decisions, residency, work, placeable, queues, outputs, worth },
-      ...{ isByWorth: evicting.kind === 'least-worth', isSparing: sparing.kind === 'reloads' },
+      ...{ decisions, residency, work, placeable, queues, outputs, spreading, ...rules.leaving },
     });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
     const outlook = new Outlook(work, residency, placeable);
-    const costs = new EvictionCosts({
-      ...{ residency, work, worth },
-      isByWorth: evicting.kind === 'least-worth',
-      most: sparing.kind === 'reloads' ? sparing.most : 0,
-    });
     this.placing = placingOf(this.policy.placing, { outlook, devices, costs });
     this.taskEnds = new TaskEnds({ outlook, devices, costs });
-    const scheduling = new Scheduling({
-      placing: this.placing,
-      prediction: new Prediction(this.policy.prediction, {
-        ...{ histories: this.histories, stream: streams('prediction'), foresight },
-      }),
-      ...{ work, demand },
-    });
+    const known = { histories: this.histories, stream: streams('prediction'), foresight };
+    const prediction = new Prediction(this.policy.prediction, known);
+    const scheduling = new Scheduling({ placing: this.placing, prediction, work, demand });
     const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
     const { mostTries, dropping } = this.policy;
     const { quantile, draws } = dropping.kind === 'end-to-end' ? dropping : NO_DRAWS;
-    const stream = streams('waits');
-    const waits = new RecentWaits(table.components.length, { devices: count, draws, stream });
-    const expected = new ExpectedEnd({
-      ...{ work, residency, devices, waits, quantile, draws },
-      futures: new Futures(this.futuresBy(streams('futures'), foresight)),
-    });
+    const waiting = { devices: count, draws, stream: streams('waits') };
+    const waits = new RecentWaits(table.components.length, waiting);
+    const futures = new Futures(this.futuresBy(streams('futures'), foresight));
+    const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws, futures });
     const givingUp = new GivingUp(dropping, { ends, expected, waits });
     const { batches } = this;
     this.waits = waits;
