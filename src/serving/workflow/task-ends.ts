@@ -41,7 +41,8 @@ export class TaskEnds {
 
   /** isAtOnce tells whether a device would end a task as soon as its inputs can be there and any device could execute it, at no cost. */
   isAtOnce({ readyNs, endNs, costNs }: TaskEnd, { component, rows }: Task): boolean {
-    return costNs === 0 && endNs <= readyNs + this.options.devices.leastNs(component, rows);
+    if (costNs > 0 || readyNs === Number.POSITIVE_INFINITY) return false;
+    return endNs <= readyNs + this.options.devices.leastNs(component, rows);
   }
 
   /** broughtNs is how long the inputs of a task take to a device. */
