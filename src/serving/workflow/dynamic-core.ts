@@ -4,10 +4,9 @@ import { brokenPromise, must } from '../broken-promise.js';
 import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Agenda } from './agenda.js';
-import { ComponentDemand } from './component-demand.js';
-import { ComponentWorth } from './component-worth.js';
+import type { ComponentDemand } from './component-demand.js';
+import { componentRules } from './component-rules.js';
 import { DevicesUp } from './devices-up.js';
-import { EvictionCosts } from './eviction-costs.js';
 import { Executions } from './executions.js';
 import { ExpectedEnd } from './expected-end.js';
 import { Futures } from './futures.js';
@@ -31,9 +30,9 @@ import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
 import { Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
-import { Spreading } from './spreading.js';
 import { Stranded } from './stranded.js';
 import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
+import { TaskEnds } from './task-ends.js';
 import type { OpenRequest, Task } from './work.js';
 import { WorkNumbers } from './work-numbers.js';
 
@@ -57,7 +56,7 @@ export interface DynamicOptions {
 /**
  * DynamicCore serves dynamic workflows as DyOrc does (§5): when a program calls components that were not expected, it predicts what
  * comes next, finds devices for all of it, queues the tasks that are known, and loads what the others will need. Only known tasks
- * enter queues, so that none waits for one that never comes; expected ones count as work of their devices until they come, or
+ * enter queues, so that none waits for one that never comes; the components of expected ones are loaded until they come, or
  * something else does.
  *
  * A device executes the tasks whose inputs are there, of the first component that has any and that it holds.
@@ -74,6 +73,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly loads: Loads;
   private readonly histories: Histories;
   private readonly placing: Placing;
+  private readonly taskEnds: TaskEnds;
   private readonly scheduling: Scheduling;
   private readonly ends: RequestEnds;
   private readonly losses: Losses;
@@ -100,10 +100,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
-    const queues = new Queues(count, {
-      ...{ components: table.components.length, work, residency },
-      isByDeadline: this.policy.dropping.kind === 'end-to-end',
-    });
+    const isByDeadline = this.policy.dropping.kind === 'end-to-end';
+    const queues = new Queues(count, { components: placeable.components, work, residency, isByDeadline });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.residency = residency;
@@ -111,48 +109,27 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues = queues;
     this.outputs = outputs;
     this.devices = devices;
-    const { evicting, sparing, halfLifeNs } = this.policy;
-    const demand = new ComponentDemand(table.components.length, halfLifeNs);
-    const worth = new ComponentWorth(demand, residency);
+    const rules = componentRules(this.policy, { residency, work, placeable });
+    const { demand, spreading, costs } = rules;
     this.demand = demand;
-    const spreading = new Spreading({
-      rule: this.policy.spreading,
-      halfLifeNs,
-      demand,
-      residency,
-      work,
-      placeable,
-    });
     this.loads = new Loads({
-      spreading,
-      ...{ decisions, residency, work, placeable, queues, outputs, worth },
-      ...{ isByWorth: evicting.kind === 'least-worth', isSparing: sparing.kind === 'reloads' },
+      ...{ decisions, residency, work, placeable, queues, outputs, spreading, ...rules.leaving },
     });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
     const outlook = new Outlook(work, residency, placeable);
-    const costs = new EvictionCosts({
-      ...{ residency, work, worth },
-      isByWorth: evicting.kind === 'least-worth',
-      most: sparing.kind === 'reloads' ? sparing.most : 0,
-    });
     this.placing = placingOf(this.policy.placing, { outlook, devices, costs });
-    const scheduling = new Scheduling({
-      placing: this.placing,
-      prediction: new Prediction(this.policy.prediction, {
-        ...{ histories: this.histories, stream: streams('prediction'), foresight },
-      }),
-      ...{ work, demand },
-    });
+    this.taskEnds = new TaskEnds({ outlook, devices, costs });
+    const known = { histories: this.histories, stream: streams('prediction'), foresight };
+    const prediction = new Prediction(this.policy.prediction, known);
+    const scheduling = new Scheduling({ placing: this.placing, prediction, work, demand });
     const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
     const { mostTries, dropping } = this.policy;
     const { quantile, draws } = dropping.kind === 'end-to-end' ? dropping : NO_DRAWS;
-    const stream = streams('waits');
-    const waits = new RecentWaits(table.components.length, { devices: count, draws, stream });
-    const expected = new ExpectedEnd({
-      ...{ work, residency, devices, waits, quantile, draws },
-      futures: new Futures(this.futuresBy(streams('futures'), foresight)),
-    });
+    const waiting = { devices: count, draws, stream: streams('waits') };
+    const waits = new RecentWaits(table.components.length, waiting);
+    const futures = new Futures(this.futuresBy(streams('futures'), foresight));
+    const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws, futures });
     const givingUp = new GivingUp(dropping, { ends, expected, waits });
     const { batches } = this;
     this.waits = waits;
@@ -166,7 +143,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     });
     this.stranded = new Stranded({ decisions, devices, ends });
     this.moves = new Moves({
-      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook, costs },
+      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, ends: this.taskEnds },
       enqueue: (at, task) => this.enqueue(at, task),
     });
   }
@@ -237,8 +214,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
     this.demand.saw(at, component);
-    if (this.guesses.isAsExpected(request, task)) this.scheduling.taken(request);
-    else this.scheduling.withdraw(request);
+    if (!this.guesses.isAsExpected(request, task)) this.scheduling.withdraw(request);
+    else if (this.tookKept(at, task, this.scheduling.taken(request).device)) return task.number;
     this.agenda.ask(request);
     return task.number;
   }
@@ -408,6 +385,20 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     // What was asked for again meanwhile is part of it.
     request.isAsked = false;
     this.stranded.scheduled(request);
+  }
+
+  /**
+   * tookKept gives a call that was expected the device that was kept for it, and tells whether it did: if no other would end it sooner, and
+   * no call before it is about to get a device.
+   */
+  private tookKept(at: number, task: Task, device: number): boolean {
+    const { taskEnds } = this;
+    if (task.request.isAsked || !this.devices.canRun(device, task.component, task.rows)) return false;
+    const end = taskEnds.on(at, device, task);
+    if (!taskEnds.isAtOnce(end, task)) return false;
+    const { readyNs, endNs } = end;
+    this.enqueue(at, Object.assign(task, { device, readyNs, endNs }));
+    return true;
   }
 
   /** enqueue puts a known task among those of its device. */

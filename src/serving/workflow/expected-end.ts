@@ -24,6 +24,13 @@ export interface BeginningBatch {
   readonly endNs: number;
 }
 
+/** AskedEnd is a request of which the end is asked, as one of its tasks is about to begin. */
+export interface AskedEnd {
+  readonly at: number;
+  readonly request: OpenRequest;
+  readonly batch: BeginningBatch;
+}
+
 /** Step is a task of a request that is not executed, or a call that is expected of it. */
 interface Step {
   /** The steps whose outputs it takes, and how long these take to its device. */
@@ -82,7 +89,8 @@ export class ExpectedEnd {
   }
 
   /** isBy tells whether that is so by an instant. It draws no more ends than it needs to know. */
-  isBy(byNs: number, at: number, request: OpenRequest, batch: BeginningBatch): boolean {
+  isBy(byNs: number, asked: AskedEnd): boolean {
+    const { at, request, batch } = asked;
     const { draws, quantile } = this.options;
     const endOf = this.drawing(at, request, batch);
     let needed = Math.max(1, Math.ceil(quantile * draws));

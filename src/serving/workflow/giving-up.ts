@@ -37,7 +37,7 @@ export class GivingUp {
       const mayBeInTime =
         this.rule.kind === 'expired'
           ? at <= deadlineNs
-          : expected.isBy(deadlineNs, at, request, { tasks, endNs });
+          : expected.isBy(deadlineNs, { at, request, batch: { tasks, endNs } });
       if (mayBeInTime) continue;
       // It would have waited no less: without it, what is known of waits would be of those alone that waited little.
       for (const task of tasks) if (task.request === request) waits.over(at, task);

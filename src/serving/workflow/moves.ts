@@ -1,12 +1,11 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Agenda } from './agenda.js';
 import type { DevicesUp } from './devices-up.js';
-import { type DeviceProbe, type Outlook, soonestWay } from './outlook.js';
 import type { PlannedWork } from './planned-work.js';
 import type { MovingRule } from './policy.js';
 import type { Queues } from './queues.js';
 import { Held, type Residency } from './residency.js';
-import type { Costs } from './to-place.js';
+import type { TaskEnds } from './task-ends.js';
 import type { Task } from './work.js';
 
 const NONE = SHARED_NONE;
@@ -15,6 +14,8 @@ const NONE = SHARED_NONE;
 const MOST_DEVICES = 32;
 const MOST_LOOKED_AT = 32;
 const MOST_TAKEN = 8;
+/** How many idle devices are asked for one task of a busy one, at most. */
+const MOST_ASKED = 8;
 
 /** A task moves so often at most, so that none is sent about for ever. */
 const MOST_MOVES = 2;
@@ -27,8 +28,7 @@ export interface MovesOptions {
   readonly queues: Queues;
   readonly work: PlannedWork;
   readonly residency: Residency;
-  readonly outlook: Outlook;
-  readonly costs: Costs;
+  readonly ends: TaskEnds;
   /** enqueue puts a task into the queue of the device that it has got. */
   readonly enqueue: (at: number, task: Task) => void;
 }
@@ -42,11 +42,8 @@ export interface MovesOptions {
 export class Moves {
   private next = 0;
   private readonly idle = new Set<number>();
-  private readonly probe: DeviceProbe;
 
-  constructor(private readonly options: MovesOptions) {
-    this.probe = { at: 0, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
-  }
+  constructor(private readonly options: MovesOptions) {}
 
   /** toIdle moves tasks to a device that executes nothing, if the inputs of none of its own are made. */
   toIdle(at: number, device: number): void {
@@ -93,15 +90,24 @@ export class Moves {
     }
   }
 
-  /** soonestIdle is the device without anything to do that would end a task first, NONE where none can. */
+  /** soonestIdle is the device that would end a task first of some that have nothing to do, NONE where none can. Those that hold its component are asked first. */
   private soonestIdle(at: number, task: Task): number {
-    const { devices } = this.options;
+    const { residency } = this.options;
+    const { component } = task;
+    const holding = this.soonestOf(at, task, (device) => residency.holds(device, component));
+    return holding === NONE ? this.soonestOf(at, task, () => true) : holding;
+  }
+
+  private soonestOf(at: number, task: Task, mayTake: (device: number) => boolean): number {
+    const { devices, ends } = this.options;
     const { component, rows } = task;
-    let [soonest, leastNs] = [NONE as number, Number.POSITIVE_INFINITY];
+    let [soonest, leastNs, asked] = [NONE as number, Number.POSITIVE_INFINITY, 0];
     for (const device of this.idle) {
-      if (!devices.canRun(device, component, rows)) continue;
-      const { endNs, costNs } = this.endIn(at, device, task);
+      if (!mayTake(device) || !devices.canRun(device, component, rows)) continue;
+      const { endNs, costNs } = ends.on(at, device, task);
       if (endNs + costNs < leastNs) [soonest, leastNs] = [device, endNs + costNs];
+      asked += 1;
+      if (asked === MOST_ASKED) break;
     }
     return soonest;
   }
@@ -112,11 +118,11 @@ export class Moves {
     device: number,
     { task, before }: { readonly task: Task; readonly before: number },
   ): boolean {
-    const { agenda, devices, queues, work, enqueue } = this.options;
+    const { agenda, devices, queues, work, ends, enqueue } = this.options;
     const { component, rows, device: donor } = task;
     if (task.moves >= MOST_MOVES || !devices.canRun(device, component, rows)) return false;
     if (!devices.hasMemoryFor(task, device)) return false;
-    const { readyNs, endNs, costNs } = this.endIn(at, device, task);
+    const { readyNs, endNs, costNs } = ends.on(at, device, task);
     if (endNs + costNs >= this.endOn(at, donor, { task, before })) return false;
     queues.leave(task);
     work.withdraw(donor, component, rows);
@@ -125,20 +131,6 @@ export class Moves {
     task.moves += 1;
     enqueue(at, Object.assign(task, { device, readyNs, endNs }));
     return true;
-  }
-
-  /** endIn is when another device would have the inputs of a task and end it, and what it costs others that it takes the task. */
-  private endIn(
-    at: number,
-    device: number,
-    task: Task,
-  ): { readonly readyNs: number; readonly endNs: number; readonly costNs: number } {
-    const { outlook, costs } = this.options;
-    const { component, rows } = task;
-    const readyNs = at + this.broughtNs(task, device);
-    Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
-    const ends = outlook.ends(this.probe);
-    return { readyNs, endNs: ends[soonestWay(ends)], costNs: costs.ofNs(this.probe) };
   }
 
   /** endOn is a time before which the device of a task does not end it, as it executes its batches in their order. */
@@ -160,18 +152,6 @@ export class Moves {
       nowNs += work.executionNs(device, batch.component, batch.rows);
     }
     return Math.max(nowNs, at + heldNs) + work.executionNs(device, component, task.rows);
-  }
-
-  /** broughtNs is how long the inputs of a task take to a device. */
-  private broughtNs({ inputs }: Task, device: number): number {
-    let broughtNs = 0;
-    for (const { bytes, places } of inputs) {
-      let leastNs = Number.POSITIVE_INFINITY;
-      for (const place of places)
-        leastNs = Math.min(leastNs, this.options.devices.passNs(bytes, place.device, device));
-      broughtNs = Math.max(broughtNs, leastNs);
-    }
-    return broughtNs;
   }
 }
 

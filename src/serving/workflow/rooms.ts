@@ -11,13 +11,17 @@ import { areInputsMade, isAtRest, isQueued, isTakenNow, type OutputPlace, type T
 const Decision = SharedDecision;
 
 /** MemoryParts holds what decides and knows what devices hold. */
-export interface MemoryParts {
+export interface MemoryParts extends MemoryRules {
   readonly decisions: Decisions;
   readonly residency: Residency;
   readonly work: PlannedWork;
   readonly placeable: Placeable;
   readonly queues: Queues;
   readonly outputs: Outputs;
+}
+
+/** MemoryRules say which components leave first, and for what. */
+export interface MemoryRules {
   readonly worth: ComponentWorth;
   /** Whether what is worth least leaves first; else it is what was used longest ago. */
   readonly isByWorth: boolean;

@@ -15,8 +15,8 @@ export interface SpreadingOptions {
   readonly placeable: Placeable;
 }
 
-/** Spread is a component that a device is to hold too, and those that may leave for it. */
-export interface Spread {
+/** SpreadComponent is a component that a device is to hold too, and those that may leave for it. */
+export interface SpreadComponent {
   readonly component: number;
   readonly mayGo: (component: number) => boolean;
 }
@@ -30,7 +30,7 @@ export class Spreading {
   constructor(private readonly options: SpreadingOptions) {}
 
   /** next gives what a device should load, undefined where it holds what it should. */
-  next(device: number): Spread | undefined {
+  next(device: number): SpreadComponent | undefined {
     const { rule, halfLifeNs, residency, placeable, work } = this.options;
     if (rule.kind === 'never') return undefined;
     let most = NONE as number;

@@ -64,8 +64,8 @@ function asked(expected: readonly Partial<Reserved>[], isRead = true): Asked {
     const expectedEnd = expectedBy(quantile, futures);
     const end = expectedEnd.of(1000, request, batch);
     // It is known to be by an instant from that one on, and not before.
-    expect(expectedEnd.isBy(end, 1000, request, batch)).toBe(true);
-    expect(expectedEnd.isBy(end - 1, 1000, request, batch)).toBe(false);
+    expect(expectedEnd.isBy(end, { at: 1000, request, batch })).toBe(true);
+    expect(expectedEnd.isBy(end - 1, { at: 1000, request, batch })).toBe(false);
     return end;
   };
   return { request, task, waits, work, endNs };

@@ -15,6 +15,7 @@ import { PlannedWork } from '../../../src/serving/workflow/planned-work.js';
 import { Queues } from '../../../src/serving/workflow/queues.js';
 import { Residency } from '../../../src/serving/workflow/residency.js';
 import { Placeable } from '../../../src/serving/workflow/table.js';
+import { TaskEnds } from '../../../src/serving/workflow/task-ends.js';
 import type { Task } from '../../../src/serving/workflow/work.js';
 import { type RecordedRun, WorkflowDriver, type WorkflowSummary } from '../../../src/simulator/index.js';
 import { cases } from '../../cases.js';
@@ -170,7 +171,11 @@ describe('Moves', () => {
     const moved: Task[] = [];
     const moves = new Moves({
       ...{ rule: { kind: 'to-idle' }, agenda: new Agenda(), devices, queues, work, residency },
-      ...{ outlook: new Outlook(work, residency, placeable), costs: { ofNs: () => 0 } },
+      ends: new TaskEnds({
+        outlook: new Outlook(work, residency, placeable),
+        devices,
+        costs: { ofNs: () => 0 },
+      }),
       enqueue: (_at, task) => moved.push(task),
     });
     const open = new OpenWork();
