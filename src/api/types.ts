@@ -232,6 +232,7 @@ export type {
   WholeLatency,
   WorkflowBounds,
   WorkflowChain,
+  WorkflowChoices,
   WorkflowComponent,
   WorkflowDevice,
   WorkflowEntry,

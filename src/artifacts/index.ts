@@ -236,6 +236,7 @@ export type {
   ReservationChoices,
   ScheduledScaling,
   StageLocalChoices,
+  WorkflowChoices,
 } from './policy.js';
 export {
   type ChoiceParts,

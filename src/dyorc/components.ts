@@ -79,14 +79,7 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   const able = onEach.filter(({ planned: { batch } }) => batch >= mostRows);
   const classes = able.length === 0 ? onEach : able;
   const faults = [
-    ...(weights !== undefined && memoryBytes < weights
-      ? [
-          fault(
-            `is ${memoryGiB}, and the weights of ${component.name} alone take ${gib(weights)} GiB by ${path}`,
-            `${at}/memoryGiB`,
-          ),
-        ]
-      : []),
+    ...memoryFaults(file, { weights, memoryBytes }, at),
     ...(fitting.length === 0 ? [fault(fitsNoneText(file, { measured, cluster, memoryBytes }), at)] : []),
     ...classes.flatMap(({ faults: own }) => own),
   ];
@@ -120,6 +113,17 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
       .map((device) => `${component.name} takes ${gib(memoryBytes)} GiB and does not fit into a ${device}`),
   ];
   return { planned, notes, faults };
+}
+
+/** memoryFaults tells that a component is said to take less than its weights alone do. */
+function memoryFaults(
+  { component: { name, memoryGiB }, path }: ComponentFile,
+  { weights = 0, memoryBytes }: { readonly weights: number | undefined; readonly memoryBytes: number },
+  at: string,
+): Fault[] {
+  if (memoryBytes >= weights) return [];
+  const said = `is ${memoryGiB}, and the weights of ${name} alone take ${gib(weights)} GiB by ${path}`;
+  return [fault(said, `${at}/memoryGiB`)];
 }
 
 function isMeasured({ devices }: Profile, device: string): boolean {

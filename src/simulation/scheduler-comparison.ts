@@ -7,8 +7,7 @@ import {
   option,
   type SchedulerComparison,
 } from '../artifacts/index.js';
-import { largestOf, smallestOf } from '../collections/index.js';
-import { JobPool, type JobsProgress, jobsProgress, type NamedJob } from '../jobs/index.js';
+import { JobPool, type JobsProgress } from '../jobs/index.js';
 import { CONFIDENCE, HISTOGRAM_RELATIVE_ERROR } from '../metrics/index.js';
 import { applicationsOf } from '../plans/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
@@ -18,6 +17,7 @@ import type { ComparedSchedulers } from './compared-schedulers.js';
 import { describedScheduler, describedVerdicts } from './document.js';
 import { describedEngine, describedExecution } from './execution.js';
 import { type SimulationSetup, simulatedTopology } from './run.js';
+import { interruptedSchedulers, type RunTable, runSchedulers, seedsOfAll } from './scheduler-runs.js';
 import type { SimulationSettings } from './setup.js';
 import { describedWorkload, type Workload } from './workload.js';
 
@@ -77,86 +77,32 @@ export async function runComparison(
 ): Promise<SchedulerComparison> {
   const { setup, compared } = comparing;
   const { schedulers } = compared;
-  const of = runs * schedulers.length;
-  const done: ComparedRun[] = [];
   const pool = new JobPool<ComparedJob, ComparedRun, never>('#dist/src/simulation/compared-worker.js', {
     ...{ what: 'comparison', data: setup, threads, signal },
   });
-  const tell = jobsProgress(onProgress);
-  let count = 0;
-  tell(count, of);
-  try {
-    const windowNs = windows === undefined ? {} : { windowNs: Math.round(windows * 1e9) };
-    const running = pool.runAll(jobsOf(setup.seed, { runs, schedulers, windowNs }), (run, i) => {
-      if (!run.complete) return;
-      done[i] = run;
-      tell(++count, of);
-    });
-    await endOrAbort(running, signal);
-  } finally {
-    await pool.close();
-  }
-  const table = schedulers.map((_, s) =>
-    Array.from({ length: runs }, (_, run) => done[run * schedulers.length + s]),
+  const windowNs = windows === undefined ? {} : { windowNs: Math.round(windows * 1e9) };
+  const jobOf = (scheduler: ChosenScheduler, seed: number) => ({
+    name: `the run of ${scheduler.name} with seed ${seed}`,
+    job: { scheduler, seed, ...windowNs },
+  });
+  const table = await runSchedulers(
+    pool,
+    { schedulers, seed: setup.seed, runs, jobOf },
+    { signal, onProgress },
   );
   return document(comparing, table, windows);
 }
 
-/** jobsOf gives the runs seed by seed, so that after an abort most seeds are done for all schedulers or for none. */
-function* jobsOf(
-  seed: number,
-  {
-    runs,
-    schedulers,
-    windowNs,
-  }: {
-    readonly runs: number;
-    readonly schedulers: readonly ChosenScheduler[];
-    readonly windowNs: Pick<ComparedJob, 'windowNs'>;
-  },
-): Generator<NamedJob<ComparedJob>> {
-  for (let run = 0; run < runs; run++)
-    for (const scheduler of schedulers)
-      yield {
-        name: `the run of ${scheduler.name} with seed ${seed + run}`,
-        job: { scheduler, seed: seed + run, ...windowNs },
-      };
-}
-
-/** endOrAbort waits for the runs, but after an abort no longer. What they would say then does not count. */
-export async function endOrAbort(running: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) {
-    await running;
-    return;
-  }
-  let onAbort = (): void => {};
-  const aborted = new Promise<void>((resolve) => {
-    onAbort = resolve;
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    await Promise.race([running, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    // The pool is closed next, and runs that are given up fail by that.
-    if (signal.aborted) running.catch(() => {});
-  }
-}
-
-/** @param table the runs of each scheduler by seed; undefined where a run is not done */
 function document(
   { setup, compared, planned, inputs }: Comparing,
-  table: readonly (readonly (ComparedRun | undefined)[])[],
+  table: RunTable<ComparedRun>,
   windowS: number | undefined,
 ): SchedulerComparison {
   const { plan, transfers, execution, workload, seed, exact } = setup;
   const { schedulers, skipped, choices } = compared;
   const complete = table.every((runs) => runs.every((run) => run !== undefined));
-  const runs = comparedRuns(table);
+  const runs = seedsOfAll(table);
   const rows = schedulers.flatMap((scheduler, s) => rowOf(setup, scheduler, table[s]?.slice(0, runs) ?? []));
-  const shown = new Set(rows.map(({ scheduler }) => scheduler));
-  const left = schedulers.filter(({ name }) => !shown.has(name));
   return {
     ...emittedHead('scheduler-comparison', inputs),
     seed,
@@ -177,18 +123,12 @@ function document(
     rows,
     skipped: [
       ...skipped,
-      ...left.map(({ name }) => ({ scheduler: name, reason: 'the comparison was interrupted before it' })),
+      ...interruptedSchedulers(
+        schedulers.map(({ name }) => name),
+        rows,
+      ),
     ],
   };
-}
-
-/** comparedRuns counts the seeds from the first on that are done for every scheduler; 1 where only some have the first. */
-function comparedRuns(table: readonly (readonly (ComparedRun | undefined)[])[]): number {
-  const whole = table.map((runs) => {
-    const missing = runs.indexOf(undefined);
-    return missing === -1 ? runs.length : missing;
-  });
-  return Math.max(smallestOf(whole), Math.min(1, largestOf(whole)));
 }
 
 /** rowOf makes the row of a scheduler; none where its runs are not done. */

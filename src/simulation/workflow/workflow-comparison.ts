@@ -6,8 +6,7 @@ import {
   type InputFile,
   type SchedulerComparison,
 } from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
-import { type JobsProgress, jobsProgress } from '../../jobs/index.js';
+import type { JobsProgress } from '../../jobs/index.js';
 import {
   CONFIDENCE,
   HISTOGRAM_RELATIVE_ERROR,
@@ -18,7 +17,7 @@ import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import type { WorkflowScheduler } from '../../serving/index.js';
 import { requestsOver } from '../compared-figures.js';
 import { comparedRequests } from '../compared-run.js';
-import { endOrAbort } from '../scheduler-comparison.js';
+import { interruptedSchedulers, type RunTable, runSchedulers, seedsOfAll } from '../scheduler-runs.js';
 import { describedWorkload } from '../workload.js';
 import { WorkflowPool } from './workflow-pool.js';
 import type { RanWorkflows, WorkflowSetup } from './workflow-run.js';
@@ -50,49 +49,31 @@ export async function runWorkflowComparison(
 ): Promise<SchedulerComparison> {
   const { setup, compared } = comparing;
   const { schedulers } = compared;
-  const done: RanWorkflows[] = [];
-  const tell = jobsProgress(onProgress);
-  const of = runs * schedulers.length;
-  let count = 0;
-  tell(count, of);
   const pool = new WorkflowPool(setup, {
     ...(threads === undefined ? {} : { threads }),
     ...(signal === undefined ? {} : { signal }),
   });
-  try {
-    const running = pool.runAll(jobsOf(setup.seed, runs, schedulers), (run, i) => {
-      if (!run.complete) return;
-      done[i] = run;
-      tell(++count, of);
-    });
-    await endOrAbort(running, signal);
-  } finally {
-    await pool.close();
-  }
-  const table = schedulers.map((_, s) =>
-    Array.from({ length: runs }, (__, run) => done[run * schedulers.length + s]),
+  const jobOf = (scheduler: WorkflowScheduler, seed: number) => ({
+    name: `the run of ${scheduler} with seed ${seed}`,
+    job: { scheduler, seed },
+  });
+  const table = await runSchedulers(
+    pool,
+    { schedulers, seed: setup.seed, runs, jobOf },
+    { signal, onProgress },
   );
   return document(comparing, table);
 }
 
-function* jobsOf(seed: number, runs: number, schedulers: readonly WorkflowScheduler[]) {
-  for (let run = 0; run < runs; run++)
-    for (const scheduler of schedulers)
-      yield { name: `the run of ${scheduler} with seed ${seed + run}`, job: { scheduler, seed: seed + run } };
-}
-
 function document(
   { setup, compared, inputs }: ComparingWorkflows,
-  table: readonly (readonly (RanWorkflows | undefined)[])[],
+  table: RunTable<RanWorkflows>,
 ): SchedulerComparison {
   const { plan, workload, seed, exact } = setup;
-  const whole = table.map((runs) => (runs.includes(undefined) ? runs.indexOf(undefined) : runs.length));
-  const runs = Math.max(smallestOf(whole), Math.min(1, largestOf(whole)));
+  const runs = seedsOfAll(table);
   const rows = compared.schedulers.flatMap((scheduler, s) =>
     rowOf(setup, scheduler, table[s]?.slice(0, runs) ?? []),
   );
-  const shown = new Set(rows.map(({ scheduler }) => scheduler));
-  const left = compared.schedulers.filter((name) => !shown.has(name));
   return {
     ...emittedHead('scheduler-comparison', inputs),
     ...{ seed, runs, ...(runs > 1 ? { confidence: CONFIDENCE } : {}) },
@@ -104,10 +85,7 @@ function document(
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     planned: plan.serving.scheduler,
     rows,
-    skipped: [
-      ...compared.skipped,
-      ...left.map((scheduler) => ({ scheduler, reason: 'the comparison was interrupted before it' })),
-    ],
+    skipped: [...compared.skipped, ...interruptedSchedulers(compared.schedulers, rows)],
   };
 }
 
