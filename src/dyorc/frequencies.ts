@@ -1,6 +1,6 @@
 import type { NextCallCount, Run } from '../artifacts/index.js';
 import { nextCallCountsOf } from '../plans/index.js';
-import { END, Histories } from '../serving/index.js';
+import { backTo, END, Histories } from '../serving/index.js';
 
 /** The input that stands for what the client sent, where a history counts how many calls before an input was made. */
 const REQUEST = 0;
@@ -13,7 +13,7 @@ export function countedCalls(runs: Iterable<Run>, components: readonly string[])
     const called: number[] = [];
     for (const [place, { component: name, inputs, rows, outputBytes }] of tasks.entries()) {
       const component = numberOf.get(name) as number;
-      const back = inputs.map((input) => (input === 'request' ? REQUEST : place - input));
+      const back = inputs.map((input) => (input === 'request' ? REQUEST : backTo(input, place)));
       histories.saw(0, called, { component, back, rows });
       histories.sized(0, called, { component, back, bytes: outputBytes });
       called.push(component);

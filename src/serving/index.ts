@@ -107,6 +107,7 @@ export {
   tunerSettings,
 } from './tuning/index.js';
 export {
+  backTo,
   type ComponentPool,
   type DeviceMemory,
   DYORC_POLICY,

@@ -44,6 +44,16 @@ export interface FrequencyRow {
   readonly calls: readonly SeenCall[];
 }
 
+/** Inputs that were made longer ago count as made so many calls before. */
+const MOST_BACK = 32;
+/** So many different calls are known to follow a history; those that come later are not counted. */
+const MOST_FOLLOWERS = 256;
+
+/** backTo counts how many calls before a call an input of it was made, as histories know it. Places are those of calls in their request. */
+export function backTo(input: number, place: number): number {
+  return Math.min(place - input, MOST_BACK);
+}
+
 /** How many calls back histories reach; shorter ones are asked where longer ones have seen nothing. */
 const LONGEST = 2;
 /** START stands before the first call of a request, so that a history knows that nothing came before. */
@@ -90,8 +100,9 @@ export class Histories {
   saw(application: number, called: readonly number[], call: MadeCall): void {
     for (let length = 0; length <= longestAfter(called); length++) {
       const followers = this.followersAfter(application, latest(called, length));
-      followers.count += 1;
       const seen = find(followers.calls, call) ?? added(followers.calls, call);
+      if (seen === undefined) continue;
+      followers.count += 1;
       seen.count += 1;
       seen.rows += call.rows;
     }
@@ -162,6 +173,7 @@ export class Histories {
       const followers = this.followersAfter(application, history);
       for (const call of calls) {
         const seen = find(followers.calls, call) ?? added(followers.calls, call);
+        if (seen === undefined) continue;
         seen.count += call.count;
         seen.bytes += call.bytes;
         seen.sized += call.sized;
@@ -216,7 +228,9 @@ function areSame(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i]);
 }
 
-function added(calls: Counted[], { component, back }: NextCall): Counted {
+/** added begins to count a call, unless there are too many. The end is counted in any case. */
+function added(calls: Counted[], { component, back }: NextCall): Counted | undefined {
+  if (calls.length >= MOST_FOLLOWERS && component !== END) return undefined;
   const seen = { component, back: [...back], count: 0, bytes: 0, sized: 0, rows: 0 };
   calls.push(seen);
   return seen;

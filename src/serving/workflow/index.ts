@@ -8,6 +8,7 @@
 
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';
 export {
+  backTo,
   END,
   type FrequencyRow,
   Histories,

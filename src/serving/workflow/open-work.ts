@@ -1,5 +1,5 @@
 import { NONE, Slots } from '../../collections/index.js';
-import { BODY } from './histories.js';
+import { BODY, backTo } from './histories.js';
 import type { SubmittedCall } from './language.js';
 import type { OpenRequest, Task } from './work.js';
 
@@ -55,7 +55,7 @@ export class OpenWork {
   called(request: OpenRequest, { component, rows, inputs: numbers }: SubmittedCall): Task {
     const inputs = numbers.map((input) => this.task(input));
     const position = request.tasks.length;
-    const back = inputs.map((input) => (input === request.body ? BODY : position - input.position));
+    const back = inputs.map((input) => (input === request.body ? BODY : backTo(input.position, position)));
     const task = this.made(request, {
       ...{ component, rows, inputs, position, back, calledBefore: lastCalls(request) },
     });

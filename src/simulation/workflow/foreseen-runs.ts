@@ -27,6 +27,6 @@ export class ForeseenRuns {
       .slice(made)
       .map(({ component, rows, inputs, outputBytes }, i) => ({
         ...{ component, rows, bytes: outputBytes, chance: 1 },
-        back: inputs.map((input) => (input < 0 ? BODY : made + i - input)),
+        back: inputs.map((input) => (input < 0 ? BODY : backTo(input, made + i))),
       }));
 }
