@@ -1,4 +1,4 @@
-import type { Foresight } from '../../serving/index.js';
+import { backTo, type Foresight } from '../../serving/index.js';
 import type { RecordedRun, SimulationObserver } from '../../simulator/index.js';
 
 /** BODY is how the calls of a prediction name what the client sent. */
