@@ -60,7 +60,7 @@ function printed<T>(kind: string, text: string): T & Printed {
   expect(validate(value) ? [] : validate.errors).toEqual([]);
   expect(value).toMatchObject({
     kind,
-    version: expect.stringMatching(/^1\.\d$/),
+    version: expect.stringMatching(/^1\.\d+$/),
     tool: { name: 'inferplan' },
   });
   expect(value.$schema).toBe(`urn:inferplan:schema:${kind}:1`);
