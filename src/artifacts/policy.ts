@@ -119,7 +119,10 @@ export interface WorkflowChoices {
   reserving?: 'work' | 'memory';
   dropping?: 'never' | 'expired' | { kind: 'end-to-end'; quantile: number; draws: number };
   moving?: 'never' | 'to-idle';
-  evicting?: 'least-recent' | { kind: 'least-worth'; halfLifeNs: number };
+  evicting?: 'least-recent' | 'least-worth';
+  sparing?: 'none' | { kind: 'reloads'; most: number };
+  spreading?: 'never' | { kind: 'by-work'; least: number; ratio: number };
+  halfLifeNs?: number;
   mostTasks?: number;
   mostTries?: number;
 }

@@ -56,7 +56,7 @@ workflows:
         - { name: more, calls: [{ component: second, inputs: [ask], outputBytes: 32, thinkMs: 1 }] }
 load: { arrivals: poisson, rps: 20, duration: 1s }
 planner: { method: dyorc, objective: latency, attainment: 0.9, subclusters: 2 }
-serving: { scheduler: dyorc, policy: { dropping: expired, evicting: { kind: least-worth, halfLifeNs: 1000000000 } } }
+serving: { scheduler: dyorc, policy: { dropping: expired, evicting: least-recent, sparing: { kind: reloads, most: 2 }, halfLifeNs: 1000000000 } }
 `;
 const CLUSTER = `kind: cluster
 networkGbps: 10

@@ -12,14 +12,14 @@ describe('workflowServingFaults()', () => {
         scheduler: 'dyorc',
         policy: {
           ...{ drop: 'never', dropping: 'hopeless', 'dropping.quantile': 2, moving: 'to-idle' },
-          ...{ evicting: { kind: 'least-worth' }, mostTries: -1 },
+          ...{ sparing: { kind: 'reloads' }, mostTries: -1 },
         },
       }),
     ).toEqual([
-      '/serving/policy/drop there is no drop; there are prediction, reserving, dropping, moving, evicting, mostTasks, mostTries',
+      '/serving/policy/drop there is no drop; there are prediction, reserving, dropping, moving, evicting, sparing, spreading, halfLifeNs, mostTasks, mostTries',
       '/serving/policy/dropping there is no hopeless; there are never, expired, end-to-end',
       '/serving/policy/dropping.quantile must be <= 1 (is 2)',
-      '/serving/policy/evicting lacks "halfLifeNs"',
+      '/serving/policy/sparing lacks "most"',
       '/serving/policy/mostTries must be >= 0 (is -1)',
     ]);
   });
@@ -38,7 +38,7 @@ describe('plannedPolicy()', () => {
     policy: {
       moving: 'to-idle',
       'dropping.quantile': 0.25,
-      evicting: { kind: 'least-worth', halfLifeNs: 7 },
+      spreading: { kind: 'by-work', least: 1, ratio: 7 },
     },
   };
 
@@ -46,7 +46,7 @@ describe('plannedPolicy()', () => {
     expect(workflowPolicyOf(planned)).toEqual({
       moving: { kind: 'to-idle' },
       dropping: { kind: 'end-to-end', quantile: 0.25, draws: 32 },
-      evicting: { kind: 'least-worth', halfLifeNs: 7 },
+      spreading: { kind: 'by-work', least: 1, ratio: 7 },
     });
     const told = new ToldFaults();
     const given = ['dropping=expired', 'prediction.most=3', 'mostTasks=9'];
