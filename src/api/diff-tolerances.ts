@@ -107,8 +107,11 @@ export function toleranceChecks(
       faults.push(fault(said, option('tolerance')));
       continue;
     }
+    // A model that has no such figure in either plan, as others do, has kept to it.
+    const isKnown = figures?.some(({ change }) => (change?.before ?? change?.after) !== undefined) ?? false;
     for (const { model, change } of figures ?? []) {
       const { before, after } = change ?? {};
+      if (isKnown && change !== undefined && before === undefined && after === undefined) continue;
       const whose = model === undefined ? '' : ` of ${model}`;
       if (before === undefined || after === undefined)
         faults.push(fault(`names ${figure}, which is not known${whose} in both plans`, option('tolerance')));
