@@ -198,6 +198,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
   },
   'engine-profile': { '/properties/inputs': VALUES },
   run: {
+    '/properties/reads': { limit: 'recorded runs' },
     '/properties/tasks': { grower: 'tasks of a recorded run' },
     '/definitions/task/properties/inputs': { grower: 'inputs of a recorded task' },
     '/definitions/task/properties/after': { limit: 'recorded runs' },
