@@ -104,36 +104,41 @@ export class Queues {
 
   /**
    * nextBatch gives the batch that a device would execute next: the ready tasks of a component that it holds, in their order, as many as
-   * fit. The component is that of the task with the first deadline, where deadlines count, else the first that has any.
+   * fit. The component is one of which a planned batch is ready as a whole, or else of which some tasks are: the first that was planned, or,
+   * where deadlines count, that of the task with the first deadline.
    * @returns none where there are none
    */
   nextBatch(device: number): Task[] {
     const { work, residency } = this.options;
-    if (this.readyOn(device).size === 0) return [];
-    const urgent = this.urgentOn(device);
-    if (urgent !== undefined) return this.batchOf(device, urgent.component);
-    for (const { component } of work.planned(device)) {
-      if (!residency.holds(device, component)) continue;
-      const batch = this.batchOf(device, component);
-      if (batch.length > 0) return batch;
-    }
-    return [];
+    const ready = this.readyOn(device);
+    if (ready.size === 0) return [];
+    const rows = new Map<number, number>();
+    for (const { component, rows: own } of ready) rows.set(component, (rows.get(component) ?? 0) + own);
+    const begun = work
+      .planned(device)
+      .filter(({ component }) => rows.has(component) && residency.holds(device, component));
+    // A batch that began in part would leave the rest to a smaller one.
+    const whole = begun.filter((batch) => (rows.get(batch.component) as number) >= batch.rows);
+    const [first] = whole.length > 0 ? whole : begun;
+    if (first === undefined) return [];
+    const among = new Set((whole.length > 0 ? whole : begun).map(({ component }) => component));
+    return this.batchOf(device, this.urgentOn(device, among)?.component ?? first.component);
   }
 
   /**
-   * urgentOn is the ready task of a device whose deadline is first, of those whose component it holds; undefined where none has a deadline,
-   * or one without has waited so long that it takes its turn.
+   * urgentOn is the ready task of some components on a device whose deadline is first; undefined where none has a deadline, or one without has
+   * waited so long that it takes its turn.
    */
-  private urgentOn(device: number): Task | undefined {
+  private urgentOn(device: number, among: ReadonlySet<number>): Task | undefined {
     if (this.options.isByDeadline !== true) return undefined;
     let urgent: Task | undefined;
     let firstNs = Number.POSITIVE_INFINITY;
     for (const task of this.readyOn(device)) {
+      if (!among.has(task.component)) continue;
       const { deadlineNs } = task.request;
       if (deadlineNs === Number.POSITIVE_INFINITY && this.nowNs - task.thereNs > WITHOUT_DEADLINE_NS)
         return undefined;
-      if (deadlineNs >= firstNs || !this.options.residency.holds(device, task.component)) continue;
-      [urgent, firstNs] = [task, deadlineNs];
+      if (deadlineNs < firstNs) [urgent, firstNs] = [task, deadlineNs];
     }
     return urgent;
   }
