@@ -59,7 +59,7 @@ export interface DynamicOptions {
  * enter queues, so that none waits for one that never comes; the components of expected ones are loaded until they come, or
  * something else does.
  *
- * A device executes the tasks whose inputs are there, of the first component that has any and that it holds.
+ * A device executes the tasks whose inputs are there, of one component that it holds (`Queues.nextBatch`).
  */
 export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly agenda = new Agenda();
@@ -100,8 +100,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
-    const isByDeadline = this.policy.dropping.kind === 'end-to-end';
-    const queues = new Queues(count, { components: placeable.components, work, residency, isByDeadline });
+    const queues = new Queues(count, { components: placeable.components, work, residency });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.residency = residency;
@@ -130,7 +129,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const waits = new RecentWaits(table.components.length, waiting);
     const futures = new Futures(this.futuresBy(streams('futures'), foresight));
     const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws, futures });
-    const givingUp = new GivingUp(dropping, { ends, expected, waits });
+    const givingUp = new GivingUp(dropping, { ends, expected, waits, queues });
     const { batches } = this;
     this.waits = waits;
     this.executions = new Executions(count, {

@@ -1,6 +1,7 @@
 import { DropCode as SharedDropCode } from '../decisions.js';
 import type { ExpectedEnd } from './expected-end.js';
 import type { DroppingRule } from './policy.js';
+import type { Queues } from './queues.js';
 import type { RecentWaits } from './recent-waits.js';
 import type { RequestEnds } from './request-ends.js';
 import type { Task } from './work.js';
@@ -12,6 +13,7 @@ export interface GivingUpParts {
   readonly ends: RequestEnds;
   readonly expected: ExpectedEnd;
   readonly waits: RecentWaits;
+  readonly queues: Queues;
 }
 
 /** GivingUp drops requests whose tasks are about to be executed although it is too late for them (PARD §4.2). */
@@ -28,7 +30,7 @@ export class GivingUp {
     { endNs, pool }: { readonly endNs: number; readonly pool: number },
   ): boolean {
     if (this.rule.kind === 'never') return false;
-    const { ends, expected, waits } = this.parts;
+    const { ends, expected, waits, queues } = this.parts;
     let isAny = false;
     for (const task of tasks) {
       const { request } = task;
@@ -41,6 +43,7 @@ export class GivingUp {
       if (mayBeInTime) continue;
       // It would have waited no less: without it, what is known of waits would be of those alone that waited little.
       for (const task of tasks) if (task.request === request) waits.over(at, task);
+      if (this.rule.kind === 'end-to-end') queues.gaveUp(at);
       ends.drop(request, DropCode.deadline, pool);
       isAny = true;
     }

@@ -14,6 +14,8 @@ type Stage = 'waiting' | 'unsent' | 'coming' | 'ready';
 
 type Stages = Readonly<Record<Stage, Set<Task>>>;
 
+/** Deadlines count for so long after a request was given up. */
+const HURRY_NS = 5e9;
 /** A task without a deadline waits for those that have one no longer than this. */
 const WITHOUT_DEADLINE_NS = 10e9;
 
@@ -22,8 +24,6 @@ export interface QueuesOptions {
   readonly components: number;
   readonly work: PlannedWork;
   readonly residency: Residency;
-  /** Whether tasks of requests with deadlines are executed in the order of these, before others; false where absent. */
-  readonly isByDeadline?: boolean;
 }
 
 /**
@@ -39,6 +39,8 @@ export class Queues {
   private readonly counts: Int32Array;
   /** What time it is, as the core was told last. */
   nowNs = 0;
+  /** When a request was given up last. Since then there is too much to do, and what has the first deadline comes first. */
+  private gaveUpNs = Number.NEGATIVE_INFINITY;
 
   constructor(
     devices: number,
@@ -96,6 +98,11 @@ export class Queues {
     else inTurn.add(task);
   }
 
+  /** gaveUp tells that a request was given up because it was expected to end late. */
+  gaveUp(at: number): void {
+    this.gaveUpNs = at;
+  }
+
   leave(task: Task): void {
     this.counts[task.device * this.options.components + task.component]! -= 1;
     this.remove(task);
@@ -105,7 +112,7 @@ export class Queues {
   /**
    * nextBatch gives the batch that a device would execute next: the ready tasks of a component that it holds, in their order, as many as
    * fit. The component is one of which a planned batch is ready as a whole, or else of which some tasks are: the first that was planned, or,
-   * where deadlines count, that of the task with the first deadline.
+   * while requests are given up, that of the task with the first deadline.
    * @returns none where there are none
    */
   nextBatch(device: number): Task[] {
@@ -130,7 +137,7 @@ export class Queues {
    * waited so long that it takes its turn.
    */
   private urgentOn(device: number, among: ReadonlySet<number>): Task | undefined {
-    if (this.options.isByDeadline !== true) return undefined;
+    if (this.nowNs - this.gaveUpNs > HURRY_NS) return undefined;
     let urgent: Task | undefined;
     let firstNs = Number.POSITIVE_INFINITY;
     for (const task of this.readyOn(device)) {
