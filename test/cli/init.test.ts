@@ -331,6 +331,9 @@ describe('plan init --kind workflow', () => {
     for (const { memoryGiB } of Object.values(cluster.devices) as { memoryGiB: number }[])
       expect(memoryGiB).toBe(8);
     expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+    // A device of the proposed memory holds all components, as the spec says.
+    const { placement } = JSON.parse(await readFile(at('plan.json'), 'utf8'));
+    for (const { holds } of placement as { holds: string[] }[]) expect(holds.sort()).toEqual(['heavy', 'p']);
   });
 
   it('writes options with which, all together, the spec is planned', async () => {

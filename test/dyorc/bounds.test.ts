@@ -172,6 +172,8 @@ describe('boundSample()', () => {
     expect(bound(400, 1).promised).toEqual([{ wanted: 3, leastSloMs: 400 }]);
     expect(bound(399, 1).sloDevices).toBeUndefined();
     expect(bound(399, 2 / 3)).toMatchObject({ sloDevices: 1, promised: [{ wanted: 2, leastSloMs: 200 }] });
+    // Half of three are two.
+    expect(bound(399, 1 / 2).promised).toEqual([{ wanted: 2, leastSloMs: 200 }]);
     expect(bound(199, 2 / 3).sloDevices).toBeUndefined();
     expect(bound(199, 1 / 3).sloDevices).toBe(1);
   });
