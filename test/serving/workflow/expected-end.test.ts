@@ -124,6 +124,8 @@ describe('ExpectedEnd', () => {
     const long = [...request.expected, { ...request.expected[0], back: [1], component: 0 } as Reserved];
     const futures = [[], request.expected, long, long];
     expect(endNs(0.25, futures)).toBe(1140);
+    // One draw more than those that end by then.
+    expect(endNs(0.2525, futures)).toBe(1140 + 20 + 5);
     expect(endNs(0.5, futures)).toBe(1140 + 20 + 5);
     expect(endNs(0.75, futures)).toBe(1140 + 20 + 100 + 5);
     expect(endNs(1, futures)).toBe(1140 + 20 + 100 + 5);
