@@ -1,5 +1,5 @@
-import { fault, InputError } from '../artifacts/index.js';
 import { grownColumn } from '../collections/index.js';
+import { fault, InputError } from '../formats/index.js';
 
 /** A rank holds a sequence number below SEQUENCES and a priority above it, in one exact double. */
 const SEQUENCES = 2 ** 49;
