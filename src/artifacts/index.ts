@@ -102,7 +102,6 @@ export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { readForeign } from './foreign.js';
 export {
   CHANGED_ADVICE,
-  GATES,
   type Gate,
   type GateCheck,
   type GateVerdicts,
@@ -321,7 +320,7 @@ export { MOST_BATCH, MOST_VIRTUAL } from './profile-sizes.js';
 export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export { isReadIn, type Run, type RunTask } from './run.js';
-export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
+export { asOneRun, heard, inSteps, pause } from './run-files.js';
 export { eachRun, type LoadedRuns, loadRuns, type RunsFile } from './runs.js';
 export {
   appendText,
