@@ -6,6 +6,7 @@ import {
   fault,
   heard,
   inputFile,
+  heard,
   inSteps,
   option,
   outputFiles,
@@ -151,7 +152,9 @@ export async function convertTrace(path: string, options: ConvertTraceOptions): 
         return interval === undefined ? trace : countedTrace(trace, interval);
       if (trace.kind === 'arrivals') return trace;
       const stream = streamOf(seed, 'arrivals/trace-0');
-      return drawnTrace(traceArrivals(trace, { process, stream, ...(cv === undefined ? {} : { cv }) }));
+      return heard(
+        drawnTrace(traceArrivals(trace, { process, stream, ...(cv === undefined ? {} : { cv }) })),
+      );
     },
   });
 }

@@ -14,6 +14,13 @@ export {
   withAliases,
 } from './aliases.js';
 export {
+  ARTIFACT_KINDS,
+  type ArtifactKind,
+  type ArtifactTypes,
+  type Loaded,
+  schemaId,
+} from './artifact-kinds.js';
+export {
   BUNDLE_MANIFEST,
   type Bundle,
   type BundledComponent,
@@ -62,9 +69,10 @@ export {
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { validatorsCode } from './compile-schema.js';
-export { type CsvLine, csvLines, type LineCells, readCsvTable, smallCsvLines } from './csv-table.js';
+export { csvLines, readCsvTable } from './csv-table.js';
+export { type CsvLine, type LineCells, smallCsvLines } from './csv-text.js';
 export { decimalOf, isDecimal } from './decimal.js';
-export { hashed, sameData, sha256Of, sha256OfFile } from './digest.js';
+export { sameData, sha256Of } from './digest.js';
 export {
   type EngineFigures,
   type EngineIngress,
@@ -97,6 +105,7 @@ export {
   withOwnFaults,
 } from './every-input.js';
 export { placesOf } from './fault-places.js';
+export { hashed, sha256OfFile } from './file-digest.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { readForeign } from './foreign.js';
@@ -129,8 +138,7 @@ export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from
 export { jsonFindings, notJson } from './json-scan.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { LINT_REPORT, type LintFinding, type LintReport } from './lint-report.js';
-export { listed } from './listed.js';
-export { type Loaded, loadArtifact, parseArtifact } from './load.js';
+export { loadArtifact, parseArtifact } from './load.js';
 export {
   gapsText,
   gapTimes,
@@ -230,21 +238,19 @@ export type {
 } from './plan-diff.js';
 export type { ClassInSet, PlanInSet, PlanSet } from './plan-set.js';
 export type {
+  ChoiceParts,
+  PolicyChoices,
+  PolicyFamily,
   PolicyFile,
+  PolicyGiven,
   PolicyScaling,
   ReservationChoices,
   ScheduledScaling,
   StageLocalChoices,
   WorkflowChoices,
 } from './policy.js';
-export {
-  type ChoiceParts,
-  choiceFaults,
-  choiceParts,
-  type PolicyFamily,
-} from './policy-choices.js';
-export type { PolicyChoices } from './policy-files.js';
-export { type PolicyGiven, policyFiles, readPolicies } from './policy-files.js';
+export { choiceFaults, choiceParts } from './policy-choices.js';
+export { policyFiles, readPolicies } from './policy-files.js';
 export type {
   ClassUse,
   HeldModel,
@@ -347,7 +353,7 @@ export type {
 export { SchemaError } from './schema-error.js';
 export { schemaModeline } from './schema-modeline.js';
 export { schemaSource } from './schema-text.js';
-export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
+export { schemaText } from './schemas.js';
 export { shown } from './shown.js';
 export { didYouMean } from './similar.js';
 export type {
@@ -407,7 +413,7 @@ export type {
   VerifiedFigureName,
 } from './verification.js';
 export { summedUs, type WholeAt, wholeLatencyUs } from './whole-latency.js';
-export { counted } from './words.js';
+export { counted, listed } from './words.js';
 export type {
   ComponentOnClass,
   DeviceTimeShares,

@@ -1,5 +1,5 @@
+import type { ArtifactKind } from './artifact-kinds.js';
 import { type Fault, fault } from './errors.js';
-import type { ArtifactKind } from './schemas.js';
 
 /**
  * A plan names its spec and its cluster, a trace or records, and a profile for each of its models, of which a pooled one has the

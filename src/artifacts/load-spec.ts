@@ -1,11 +1,11 @@
 import type { Buffer } from 'node:buffer';
+import type { ArtifactKind, Loaded } from './artifact-kinds.js';
 import type { InputFile } from './common.js';
 import { sha256Of } from './digest.js';
 import { inputFile } from './input-paths.js';
-import { type Loaded, loadArtifact, MOST_BYTES, parseArtifact } from './load.js';
+import { loadArtifact, MOST_BYTES, parseArtifact } from './load.js';
 import { readWhole } from './read-file.js';
 import { noteNamed } from './run-files.js';
-import type { ArtifactKind } from './schemas.js';
 import { isStdin, STDIN_SPEC, stdinBytes } from './stdin.js';
 import { decodedText } from './text.js';
 

@@ -1,5 +1,6 @@
 import { atOnce, type Steps } from '../collections/index.js';
 import { selfAliasFaults } from './aliases.js';
+import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, type Loaded } from './artifact-kinds.js';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, firstFaults, InputError } from './errors.js';
 import { bareFaults, type PointedFault, pointedFaults } from './faults.js';
@@ -14,7 +15,7 @@ import { readWhole } from './read-file.js';
 import { type Run, taskOrderFaults } from './run.js';
 import { heard, noteNamed } from './run-files.js';
 import { SchemaError } from './schema-error.js';
-import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
+import { validatorOf } from './schemas.js';
 import { shown } from './shown.js';
 import { didYouMean } from './similar.js';
 import { restsOf } from './stand-ins.js';
@@ -23,11 +24,6 @@ import { decodedText } from './text.js';
 import { MOST_TEXT_LEVELS, TOO_DEEP } from './text-bounds.js';
 import { placedFaults } from './text-places.js';
 import { ToldFaults } from './told-faults.js';
-
-/** Loaded is a file of one of the wanted kinds, with its path and the digest of its bytes. */
-export type Loaded<K extends ArtifactKind> = {
-  [Kind in K]: { kind: Kind; value: ArtifactTypes[Kind]; path: string; sha256: string };
-}[K];
 
 /** A file of as many values as are read, with names and spaces between them, is smaller. */
 export const MOST_BYTES = 64 * 1024 * 1024;

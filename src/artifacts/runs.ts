@@ -1,7 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { hashed } from './digest.js';
 import { type Fault, fault, InputError } from './errors.js';
+import { hashed } from './file-digest.js';
 import { parseJsonLine } from './load.js';
 import { readInPieces } from './read-file.js';
 import type { Run } from './run.js';

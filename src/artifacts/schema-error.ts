@@ -1,5 +1,5 @@
+import type { ArtifactKind } from './artifact-kinds.js';
 import { type Fault, InputError } from './errors.js';
-import type { ArtifactKind } from './schemas.js';
 import type { Rests } from './stand-ins.js';
 
 /**

@@ -1,9 +1,10 @@
 import Ajv from 'ajv';
 import { expect, it } from 'vitest';
+import { ARTIFACT_KINDS } from '../../src/artifacts/artifact-kinds.js';
 import { countErrors, MORE_ERRORS, toldErrors } from '../../src/artifacts/counted-errors.js';
 import { fault, InputError, MOST_FAULTS } from '../../src/artifacts/errors.js';
 import { parseArtifact } from '../../src/artifacts/load.js';
-import { ARTIFACT_KINDS, validatorOf } from '../../src/artifacts/schemas.js';
+import { validatorOf } from '../../src/artifacts/schemas.js';
 import { shown } from '../../src/artifacts/shown.js';
 import { MOST_JSON_VALUES, MOST_YAML_MARKS, tooLargeJson } from '../../src/artifacts/text-bounds.js';
 import { ToldFaults } from '../../src/artifacts/told-faults.js';
