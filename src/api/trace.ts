@@ -6,7 +6,6 @@ import {
   fault,
   heard,
   inputFile,
-  heard,
   inSteps,
   option,
   outputFiles,
