@@ -1,21 +1,14 @@
+import { checkWritable, emittedHead, heard, inputFile, inSteps, outputFiles, refuseReplacing, StreamedFile } from '../artifacts/index.js';
+import { largestOf, sorted } from '../collections/index.js';
 import {
-  checkWritable,
   type DescribedTrace,
-  emittedHead,
   type Fault,
   fault,
-  heard,
-  inputFile,
-  inSteps,
   option,
-  outputFiles,
-  refuseReplacing,
-  StreamedFile,
   ToldFaults,
   type TraceDescription,
   toldBeyond,
-} from '../artifacts/index.js';
-import { largestOf, sorted } from '../collections/index.js';
+} from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import { namedTrace, readTraceFile, type TraceFileOptions } from '../simulation/index.js';
 import {

@@ -3,12 +3,13 @@ import {
   CSV_OPTIONS,
   type CsvLine,
   cellFaults,
+  type Fault,
+  fault,
   keptLine,
   type LineCells,
   MOST_CELLS,
   notCsv,
-} from './csv-text.js';
-import { type Fault, fault } from './errors.js';
+} from '../formats/index.js';
 import { inSteps } from './run-files.js';
 
 /** A table is read in pieces of so many letters, between which signals are heard. */

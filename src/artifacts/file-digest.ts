@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 import { whileOpen } from './open-files.js';
 import { checkPlainFile, PLAIN } from './read-file.js';
 

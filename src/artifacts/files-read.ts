@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { ArtifactKind, Loaded } from './artifact-kinds.js';
+import type { ArtifactKind, Loaded } from '../formats/index.js';
 import { sha256OfFile } from './file-digest.js';
 import { loadArtifact } from './load.js';
 

@@ -1,7 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { ArtifactKind, Loaded } from './artifact-kinds.js';
-import type { InputFile } from './common.js';
-import { sha256Of } from './digest.js';
+import { type ArtifactKind, type InputFile, type Loaded, sha256Of } from '../formats/index.js';
 import { inputFile } from './input-paths.js';
 import { loadArtifact, MOST_BYTES, parseArtifact } from './load.js';
 import { readWhole } from './read-file.js';

@@ -1,10 +1,7 @@
-import type { Fault } from './errors.js';
+import { type ChoiceParts, didYouMean, type Fault, type PolicyFamily, shown } from '../formats/index.js';
 import { schemaFaults } from './faults.js';
-import type { ChoiceParts, PolicyFamily } from './policy.js';
 import { schemaSource } from './schema-text.js';
 import { validatorOfDefinition } from './schemas.js';
-import { shown } from './shown.js';
-import { didYouMean } from './similar.js';
 
 /** The keys of a policy file that are not choices. */
 export const POLICY_HEAD: readonly string[] = ['$schema', 'kind', 'version', 'scheduler'];

@@ -1,7 +1,6 @@
+import type { PolicyChoices, PolicyGiven, ToldFaults } from '../formats/index.js';
 import { loadArtifact } from './load.js';
-import type { PolicyChoices, PolicyGiven } from './policy.js';
 import { POLICY_HEAD } from './policy-choices.js';
-import type { ToldFaults } from './told-faults.js';
 
 /** An assignment may end like a file's name, so a file whose name begins like one is given with its folder. */
 const ASSIGNMENT = /^[A-Za-z]+(?:\.[A-Za-z]+)?=/;

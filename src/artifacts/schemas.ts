@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import type { ValidateFunction } from 'ajv';
 import stringify from 'json-stringify-pretty-compact';
-import type { ArtifactKind } from './artifact-kinds.js';
+import type { ArtifactKind } from '../formats/index.js';
 import { compiled, compiledKind, type Validators, WHOLE } from './compile-schema.js';
-import { counted } from './counted-errors.js';
+import { countedOnce } from './counted-errors.js';
 import { completeSchema } from './schema-text.js';
 
 /** schemaText gives the JSON Schema (draft-07) of a kind as JSON text. It refers to no other schema. */

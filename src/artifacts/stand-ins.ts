@@ -1,4 +1,4 @@
-import type { ArtifactKind } from './artifact-kinds.js';
+import type { ArtifactKind } from '../formats/index.js';
 import { type PointedFault, pointedFaults } from './faults.js';
 import { type Arm, chosenArm } from './kind-faults.js';
 import { completeSchema } from './schema-text.js';

@@ -1,5 +1,5 @@
-import { InputError, toldBeyond } from '../artifacts/index.js';
 import { grownCapacity, grownColumn, type Steps, sorted } from '../collections/index.js';
+import { InputError, toldBeyond } from '../formats/index.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 import {
   type ArrivalTrace,

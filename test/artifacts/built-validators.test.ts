@@ -4,10 +4,10 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Dice } from '../../bench/seeded/dice.js';
-import { ARTIFACT_KINDS } from '../../src/artifacts/artifact-kinds.js';
 import { compiledKind } from '../../src/artifacts/compile-schema.js';
 import { completeSchema } from '../../src/artifacts/schema-text.js';
 import { validatorOf, validatorOfDefinition } from '../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS } from '../../src/formats/artifact-kinds.js';
 
 interface Schema {
   readonly $ref?: string;

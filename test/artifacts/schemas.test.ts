@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { ARTIFACT_KINDS, schemaId } from '../../src/artifacts/artifact-kinds.js';
 import { parseArtifact } from '../../src/artifacts/index.js';
 import { schemaModeline } from '../../src/artifacts/schema-modeline.js';
 import { schemaSource } from '../../src/artifacts/schema-text.js';
 import { schemaText } from '../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS, schemaId } from '../../src/formats/artifact-kinds.js';
 
 const STRICT = { allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false };
 

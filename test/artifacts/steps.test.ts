@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { csvLines } from '../../src/artifacts/csv-table.js';
-import { smallCsvLines } from '../../src/artifacts/csv-text.js';
 import { asOneRun, heard, inSteps } from '../../src/artifacts/index.js';
+import { smallCsvLines } from '../../src/formats/csv-text.js';
 import { streamOf } from '../../src/random/index.js';
 import { recordsOf } from '../../src/records/index.js';
 import { csvRequests } from '../../src/samples/csv-requests.js';
