@@ -68,6 +68,7 @@ const ONLY_IN = {
   'onnxruntime-node': ['execution'],
   'chalk|table|ora|commander|@bomb.sh/tab': ['cli'],
   'fastify|prom-client': ['runtime'],
+  yauzl: ['samples'],
 };
 // The folders of a room, upper ones first: a folder may look at those after it and at files of the room that are listed below.
 const FOLDERS = {

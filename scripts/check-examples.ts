@@ -1,11 +1,12 @@
 /**
  * This script checks that the examples give the results checked in beside them, and that the quickstart runs
- * through and leaves only valid files.
+ * through, leaves only valid files, and prints what docs/quickstart.md shows, figures aside.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { quickstartShape, quickstartTranscript } from './quickstart-shape.js';
 
 const project = resolve(import.meta.dirname, '../..');
 const planProgram = 'dist/bundle/cli/main.js';
@@ -104,6 +105,21 @@ function checkCascade(out: string): void {
   run(planProgram, 'validate', plan, report, join(out, 'bundle'));
 }
 
+/** checkQuickstart runs the quickstart briefly. @throws where it fails, or prints anything other than its page shows */
+function checkQuickstart(out: string): void {
+  const printed = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2', '--image', '48');
+  const made = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
+  const files = [...made, 'load.json', 'verification.json'];
+  run(planProgram, 'validate', ...files.map((file) => join(out, file)));
+  const page = readFileSync(join(project, 'docs/quickstart.md'), 'utf8');
+  const shown = quickstartShape(quickstartTranscript(page), 'quickstart-out');
+  const found = quickstartShape(printed, relative(project, out));
+  const lines = Math.max(shown.length, found.length);
+  for (let i = 0; i < lines; i++)
+    if (shown[i] !== found[i])
+      throw new Error(`docs/quickstart.md shows "${shown[i]}", where the quickstart prints "${found[i]}"`);
+}
+
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
@@ -121,12 +137,7 @@ try {
   checkReal(join(folder, 'real'));
   checkCascade(join(folder, 'cascade'));
 
-  const out = join(folder, 'quickstart');
-  const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2', '--image', '48');
-  const made = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
-  const files = [...made, 'load.json', 'verification.json'];
-  run(planProgram, 'validate', ...files.map((file) => join(out, file)));
-  if (!/within the SLO/.test(told)) throw new Error(`the quickstart printed no summary:\n${told}`);
+  checkQuickstart(join(folder, 'quickstart'));
   process.stdout.write('the examples give their expected results\n');
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);

@@ -36,7 +36,7 @@ export { partFault } from './part-files.js';
 export { choiceFaults, choiceParts } from './policy-choices.js';
 export { policyFiles, readPolicies } from './policy-files.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
-export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
+export { asOneRun, heard, inSteps, pause } from './run-files.js';
 export { eachRun, type LoadedRuns, loadRuns, type RunsFile } from './runs.js';
 export {
   appendText,

@@ -23,8 +23,7 @@ export {
   type ResolvedWorkflows,
   type RunsOfFile,
   resolveWorkflows,
-  schedulerOf,
   type WorkflowFiles,
 } from './resolve.js';
-export { workflowClusterFaults, workflowSpecFaults } from './spec-faults.js';
+export { workflowSpecFaults } from './spec-faults.js';
 export { WORKFLOW_SEED } from './trials.js';

@@ -106,7 +106,6 @@ export {
 } from './errors.js';
 export {
   CHANGED_ADVICE,
-  GATES,
   type Gate,
   type GateCheck,
   type GateVerdicts,

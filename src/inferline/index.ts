@@ -5,18 +5,16 @@
  * a plan with what the Estimator says of it, or the reasons why there is none. It reads no files, draws nothing and runs no
  * general simulation. Start reading at `problem.ts`, then `planner.ts`; `plan-open.ts` makes a plan of what was found.
  */
-export { planCoarsely } from './coarse.js';
 export { withEnvelopeOf } from './envelope.js';
 export { estimatorOf } from './estimator.js';
-export type { NamedAction, StageExplanation } from './explain.js';
-export { explainPipeline, type NamedOption, type PipelineExplanation } from './explain.js';
+export type { NamedAction, NamedOption, PipelineExplanation, StageExplanation } from './explain.js';
 export type { InfeasibleReason } from './infeasible.js';
 export type { NearestLinked } from './linked.js';
 export { planAsChosen, takenOver } from './plan-again.js';
 export { costProof, SAMPLE_SEED } from './plan-body.js';
 export { planOpen } from './plan-open.js';
-export { type PlanningOutcome, planPipeline, provedCost } from './planner.js';
-export { chosenSpec, chosenStages, type FixedStage, planningProblemOf } from './planning.js';
+export { type PlanningOutcome, planPipeline } from './planner.js';
+export { type FixedStage, planningProblemOf } from './planning.js';
 export type {
   Misses,
   OpenPlanning,

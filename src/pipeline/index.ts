@@ -8,7 +8,7 @@
  */
 
 export { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
-export { isUnequal, replicaCount } from './device-sets.js';
+export { replicaCount } from './device-sets.js';
 export { planChosen, planGiven } from './given.js';
 export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';
 export { busiestUplink } from './link-uses.js';

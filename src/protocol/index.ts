@@ -9,7 +9,7 @@
  */
 
 export { atOnce, type Steps } from '../collections/index.js';
-export { asGiven, type Json, parseCutJson, parseJson, partOf, quotedJson } from './json.js';
+export { type Json, parseCutJson, parseJson, partOf, quotedJson } from './json.js';
 export {
   calledFace,
   callFaults,

@@ -35,7 +35,7 @@ async function inputsIn(path: string): Promise<TensorSpec[]> {
   if (!['.npz', '.json', '.jsonl', '.ndjson'].includes(ending)) return [];
   const bytes = await sampleBytes(path);
   if (ending === '.npz')
-    return readNpz(bytes).map(({ name, head }) => {
+    return (await readNpz(bytes)).map(({ name, head }) => {
       const { dtype, dims } = npyHeader(head);
       return spec(name, dtype, dims);
     });

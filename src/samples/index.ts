@@ -10,7 +10,7 @@ export { type CountedEdge, type CountedStage, countVerdicts, unplannable, verdic
 export { inputsOfSamples } from './described.js';
 export { type FamilyRun, type RunModel, recordFamily } from './family.js';
 export { type LabelledFiles, readLabelled } from './labelled.js';
-export { type Labelled, type ReadLabels, readLabels } from './labels.js';
+export type { Labelled, ReadLabels } from './labels.js';
 export { numbersIn } from './numbers.js';
 export { type ReadSamples, readSamples, type SampleFile } from './read-samples.js';
 export {

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, crc32, inflateRaw, inflateRawSync } from 'node:zlib';
+import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { pause } from '../artifacts/index.js';
 import { SampleFault } from './sample-fault.js';
 
@@ -16,80 +17,88 @@ export interface ArchivedArray {
 }
 
 /** A header of NumPy is in the first few hundred bytes of the packed ones, which unpack to a megabyte at most. */
-const HEAD_BYTES = 1024;
+const PACKED_HEAD_BYTES = 1024;
+/** So much is kept of what they unpack to. */
+const HEAD_BYTES = 64 * 1024;
 
 const inflate = promisify(inflateRaw);
 /** Between two checksums of so many bytes, signals are heard. */
 const STEP_BYTES = 64 * 1024 * 1024;
 
-const END = 0x06054b50;
-const END_BYTES = 22;
-const MOST_COMMENT_BYTES = 0xffff;
-const ENTRY = 0x02014b50;
-const ENTRY_BYTES = 46;
-const LOCAL = 0x04034b50;
-const LOCAL_BYTES = 30;
-const IS_ENCRYPTED = 1;
 const STORED = 0;
 const DEFLATED = 8;
-/** A size or an offset of this value stands elsewhere, as it is larger. */
-const ZIP64 = 0xffffffff;
 /** More unpacked bytes than this are taken for a mistake, or for an attack by a small file that unpacks to a huge one. */
 const MOST_BYTES = 2 ** 30;
+/** A model has fewer inputs than this. The beginning of each array is held, and a small file may list many. */
+const MOST_ARRAYS = 1000;
 
 /**
  * readNpz finds the files of an archive as NumPy's `np.savez` and `np.savez_compressed` write it: a ZIP file. Of each it
  * unpacks the beginning alone, so that what it says of itself is known before it takes memory.
- * @throws SampleFault where it is not such a file, is damaged, or says that it unpacks to more than 1 GiB
+ * @throws SampleFault where it is not such a file, is damaged, has more than 1,000 arrays, or says that it unpacks to more
+ * than 1 GiB
  */
-export function readNpz(bytes: Uint8Array): ArchivedArray[] {
+export async function readNpz(bytes: Uint8Array): Promise<ArchivedArray[]> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const end = endOf(file);
-  const count = file.readUInt16LE(end + 10);
-  let at = file.readUInt32LE(end + 16);
+  const archive = await opened(file);
+  if (archive.entryCount > MOST_ARRAYS)
+    throw new SampleFault(`has ${archive.entryCount} arrays; at most ${MOST_ARRAYS} are taken`);
   let unpacked = 0;
   const found: ArchivedArray[] = [];
-  for (let i = 0; i < count; i++) {
-    if (at + ENTRY_BYTES > end || file.readUInt32LE(at) !== ENTRY) throw damaged();
-    const nameBytes = file.readUInt16LE(at + 28);
-    const name = file.toString('utf8', at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes);
-    unpacked += file.readUInt32LE(at + 24);
+  for (const entry of await entriesOf(archive)) {
+    unpacked += entry.uncompressedSize;
     if (unpacked > MOST_BYTES) throw new SampleFault(`unpacks to more than ${MOST_BYTES} bytes`);
-    found.push(archivedArray(file, at, name));
-    at += ENTRY_BYTES + nameBytes + file.readUInt16LE(at + 30) + file.readUInt16LE(at + 32);
+    found.push(archivedArray(entry, await contentOf(entry, { archive, file })));
   }
   return found;
 }
 
-/** endOf finds the record with which an archive ends; only a comment may follow. */
-function endOf(file: Buffer): number {
-  const least = Math.max(0, file.length - END_BYTES - MOST_COMMENT_BYTES);
-  for (let at = file.length - END_BYTES; at >= least; at--) if (file.readUInt32LE(at) === END) return at;
-  throw new SampleFault('is not an archive of NumPy (.npz)');
+/** opened finds the record with which an archive ends. Names stay bytes: nothing is written to a path that they say. */
+function opened(file: Buffer): Promise<ZipFile> {
+  return fromBufferPromise(file, { lazyEntries: true, decodeStrings: false }).catch((error: Error) => {
+    if (/record signature not found/.test(error.message))
+      throw new SampleFault('is not an archive of NumPy (.npz)');
+    throw damaged();
+  });
 }
 
-function archivedArray(file: Buffer, at: number, name: string): ArchivedArray {
-  const flags = file.readUInt16LE(at + 8);
-  const method = file.readUInt16LE(at + 10);
-  const [crc, packed, size] = [16, 20, 24].map((field) => file.readUInt32LE(at + field)) as [
-    number,
-    number,
-    number,
-  ];
-  const local = file.readUInt32LE(at + 42);
-  if ([packed, size, local].includes(ZIP64)) throw new SampleFault(`${name} is larger than 4 GiB`);
-  if ((flags & IS_ENCRYPTED) !== 0) throw new SampleFault(`${name} is encrypted`);
-  if (local + LOCAL_BYTES > file.length || file.readUInt32LE(local) !== LOCAL) throw damaged();
-  const from = local + LOCAL_BYTES + file.readUInt16LE(local + 26) + file.readUInt16LE(local + 28);
-  if (from + packed > file.length) throw damaged();
-  const content = file.subarray(from, from + packed);
+async function entriesOf(archive: ZipFile): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  try {
+    for await (const entry of archive.eachEntry()) entries.push(entry);
+  } catch {
+    throw damaged();
+  }
+  return entries;
+}
+
+/** nameOf gives what an array was called when it was saved. */
+function nameOf(entry: Entry): string {
+  return entry.fileNameRaw.toString('utf8').replace(/\.npy$/, '');
+}
+
+/** contentOf gives the packed bytes of an entry, which stay where they are in the file. */
+async function contentOf(
+  entry: Entry,
+  { archive, file }: { readonly archive: ZipFile; readonly file: Buffer },
+): Promise<Buffer> {
+  if (entry.isEncrypted()) throw new SampleFault(`${nameOf(entry)} is encrypted`);
+  const header = await archive.readLocalFileHeaderPromise(entry, { minimal: true }).catch(() => undefined);
+  const end = header === undefined ? Number.POSITIVE_INFINITY : header.fileDataStart + entry.compressedSize;
+  if (end > file.length) throw damaged();
+  return file.subarray(end - entry.compressedSize, end);
+}
+
+function archivedArray(entry: Entry, content: Buffer): ArchivedArray {
+  const name = nameOf(entry);
+  const { compressionMethod: method, uncompressedSize: size } = entry;
   return {
-    name: name.replace(/\.npy$/, ''),
+    name,
     size,
     head: headOf(content, { method, name }),
     unpacked: async () => {
       const bytes = await unpack(content, { method, size, name });
-      if (bytes.length !== size || (await checksum(bytes)) !== crc) throw damaged();
+      if (bytes.length !== size || (await checksum(bytes)) !== entry.crc32) throw damaged();
       return bytes;
     },
   };
@@ -99,10 +108,12 @@ function headOf(
   packed: Buffer,
   { method, name }: { readonly method: number; readonly name: string },
 ): Uint8Array {
-  if (method === STORED) return packed.subarray(0, 64 * HEAD_BYTES);
+  if (method === STORED) return packed.subarray(0, HEAD_BYTES);
   if (method !== DEFLATED) throw unknownMethod(name, method);
   try {
-    return inflateRawSync(packed.subarray(0, HEAD_BYTES), { finishFlush: constants.Z_SYNC_FLUSH });
+    const packedHead = packed.subarray(0, PACKED_HEAD_BYTES);
+    const head = inflateRawSync(packedHead, { finishFlush: constants.Z_SYNC_FLUSH });
+    return Uint8Array.from(head.subarray(0, HEAD_BYTES));
   } catch {
     throw damaged();
   }

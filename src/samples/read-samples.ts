@@ -141,7 +141,7 @@ function fromArray(bytes: Uint8Array, room: Room): Found {
 
 async function fromArchive(bytes: Uint8Array, room: Room): Promise<Found> {
   const { model } = room;
-  const archive = tried(() => readNpz(bytes));
+  const archive = await readNpz(bytes).catch(saidBySample);
   if (typeof archive === 'string') return nothing(archive);
   const faults: Fault[] = [];
   const tensors: Record<string, TensorData> = {};

@@ -15,11 +15,11 @@ export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { isWorkflowsPlan, ofStages, planAt, type SimulatedPlan } from './plan-at.js';
+export { isWorkflowsPlan, planAt, type SimulatedPlan } from './plan-at.js';
 export type { SimulatedPriority } from './priority-mix.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationSetup } from './run.js';
-export { overRuns, runsFaults, seededJobs } from './runs.js';
+export { runsFaults, seededJobs } from './runs.js';
 export { type ComparisonOptions, comparedWindowFaults, runComparison } from './scheduler-comparison.js';
 export {
   lengthFaults,

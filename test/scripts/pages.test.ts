@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -62,5 +62,42 @@ describe.each([
       .filter(({ path }) => isInFolder(path) && !isThere(path) && !isThere(join('src', path)))
       .map(({ path, at }) => `${at} ${path}`);
     expect(missing).toEqual([]);
+  });
+});
+
+/** anchorsOf gives the anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  return linesOf(page)
+    .filter(({ line }) => /^#+ /.test(line))
+    .map(({ line }) => line.replace(/^#+ /, '').toLowerCase())
+    .map((heading) => heading.replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-'));
+}
+
+const PAGES = [
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
+];
+
+describe('links', () => {
+  it('lead to files and headings that are there', () => {
+    const broken: string[] = [];
+    let count = 0;
+    for (const page of PAGES)
+      for (const { line, at } of linesOf(page))
+        for (const [, link = ''] of line.matchAll(/\]\(([^)\s]+)\)/g)) {
+          const [path = '', anchor] = link.split('#');
+          if (path.includes(':')) continue;
+          count++;
+          const target = path === '' ? page : normalize(join(dirname(page), path));
+          if (!isThere(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor)))
+            broken.push(`${at} ${link}`);
+        }
+    expect(count).toBeGreaterThan(150);
+    expect(broken).toEqual([]);
+  });
+
+  it('lead from README.md to every page of docs/', () => {
+    const text = readFileSync(join(PROJECT, 'README.md'), 'utf8');
+    expect(PAGES.filter((page) => page.startsWith('docs/') && !text.includes(`(${page}`))).toEqual([]);
   });
 });

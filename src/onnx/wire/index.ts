@@ -42,7 +42,6 @@ export { vectorBytes } from './vector.js';
 export {
   concat,
   delimited,
-  delimitedParts,
   type Field,
   fieldsOf,
   LENGTH_DELIMITED,

@@ -4,4 +4,3 @@
 export { diffGears } from './diff.js';
 export { GEAR_PLAN } from './gear-plan.js';
 export { servedCascadeOf, unlikeModelFaults, unservedCascadeFaults } from './served-cascade.js';
-export { gearTopologyOf } from './topology.js';

@@ -8,7 +8,7 @@ import type { ServingUnit } from './units.js';
 /** SERVER_IMAGE is what the user replaces by an image of our own server. */
 export const SERVER_IMAGE = 'inferplan:0.1.0';
 /** UNIT_LABEL is the label of the pods that are alike. */
-export const UNIT_LABEL = 'inferplan/unit';
+const UNIT_LABEL = 'inferplan/unit';
 /** READY and LIVE are where our server says how it is. */
 export const READY_PATH = '/v2/health/ready';
 /** LIVE_PATH answers while models load, too. */
