@@ -40,6 +40,19 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('serving'),
     tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
   },
+  // Tests in which whole loads are served take a minute.
+  simulation: {
+    sources: sourcesOf('simulation'),
+    tests: ['test/simulation/**/!(pipeline-overload|rates).test.ts', 'test/api/simulate-gears.test.ts'],
+  },
+  plans: {
+    sources: sourcesOf('plans'),
+    tests: ['test/plans/**/!(contradictions).test.ts'],
+  },
+  dyorc: {
+    sources: sourcesOf('dyorc'),
+    tests: ['test/dyorc/**/*.test.ts'],
+  },
   // Folders are tried one at a time, because all of the room's mutants would take a day. Each is tried with the tests
   // made for it, and with the comparisons with brute force where those are its tests.
   'milp/tables': {
