@@ -4,6 +4,8 @@ export interface Room {
   readonly sources: readonly string[];
   /** Globs of the test files that run; files that take many seconds stay out. Stryker takes no `!pattern` here. */
   readonly tests: readonly string[];
+  /** Whether the tests need the build and the examples beside them, as those do of which a part runs in threads. */
+  readonly built?: boolean;
 }
 
 const sourcesOf = (folder: string): readonly string[] => [
@@ -40,10 +42,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('serving'),
     tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
   },
-  // Tests in which whole loads are served take a minute.
+  // Tests in which whole loads are served take a minute. What runs in threads is the built code, which no mutant reaches.
   simulation: {
     sources: sourcesOf('simulation'),
-    tests: ['test/simulation/**/!(pipeline-overload|rates).test.ts', 'test/api/simulate-gears.test.ts'],
+    tests: [
+      'test/simulation/**/!(pipeline-overload|rates).test.ts',
+      'test/api/simulate{,-gears,-workflows}.test.ts',
+    ],
+    built: true,
   },
   plans: {
     sources: sourcesOf('plans'),
