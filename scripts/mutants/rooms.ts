@@ -51,9 +51,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     built: true,
   },
+  // What plans say of their parts is tested where it is used: as an engine's graph, and in a simulation.
   plans: {
     sources: sourcesOf('plans'),
-    tests: ['test/plans/**/!(contradictions).test.ts'],
+    tests: [
+      'test/plans/**/!(contradictions).test.ts',
+      'test/deploy/engine-graph.test.ts',
+      'test/deploy/targets/ray-serve/ray-serve.test.ts',
+      'test/simulation/pipelines.test.ts',
+    ],
+    built: true,
   },
   dyorc: {
     sources: sourcesOf('dyorc'),
