@@ -1,37 +1,23 @@
 import { dirname, join } from 'node:path';
+import { attempted, checkReadable, everyInput, externalInputs, FilesRead, type InputPath, inputFile, ofBundleAdvice, oneErrorOf, partFault, pathFrom, profileInputs, readWhole, refuseReplacing, sha256OfFile } from '../artifacts/index.js';
+import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 import {
-  attempted,
   BUNDLE_MANIFEST,
   CHANGED_ADVICE,
   CheckFailedError,
-  checkReadable,
   type DataFile,
   type DeployTarget,
-  everyInput,
-  externalInputs,
   type Fault,
-  FilesRead,
   fault,
   INPUTS_CHANGED,
   InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type Loaded,
   MissingError,
-  ofBundleAdvice,
-  oneErrorOf,
   option,
-  partFault,
-  pathFrom,
-  profileInputs,
-  readWhole,
-  refuseReplacing,
   sha256Of,
-  sha256OfFile,
   shown,
-} from '../artifacts/index.js';
-import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
+} from '../formats/index.js';
 import type { PlanKind, ServedPlan } from '../plans/index.js';
 import { bundleNotes, confirmPlan, refuseUnchecked, type Strictness } from '../specs/index.js';
 import type { ProgressStep } from './profile.js';

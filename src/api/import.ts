@@ -1,19 +1,13 @@
+import { decodedText, everyInput, inputFile, outputFiles, readWhole, refuseReplacing, saveArtifact } from '../artifacts/index.js';
 import {
-  decodedText,
-  everyInput,
   fault,
   InputError,
-  inputFile,
   option,
-  outputFiles,
   type Profile,
-  readWhole,
   refuseContradictions,
-  refuseReplacing,
-  saveArtifact,
   sha256Of,
   ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import {
   formatOfFiles,
   type ImportFormat,

@@ -1,38 +1,25 @@
+import { checkReadable, checkWritable, emittedHead, everyInput, externalInputs, type InputPath, inputFile, loadArtifact, type OutputPath, outputFiles, profileInputs, refuseReplacing, relativePath, saveArtifact } from '../artifacts/index.js';
+import { parseDevice } from '../execution/index.js';
 import {
   type Boundary,
   cellName,
-  checkReadable,
-  checkWritable,
   type DeviceProfile,
   type DimValues,
-  emittedHead,
-  everyInput,
-  externalInputs,
   fault,
   figureName,
   InputError,
-  type InputPath,
-  inputFile,
   type LatencyTable,
   type Loaded,
-  loadArtifact,
   type Measurement,
-  type OutputPath,
   option,
-  outputFiles,
   type Profile,
   type ProfiledLayer,
-  profileInputs,
   refuseContradictions,
-  refuseReplacing,
-  relativePath,
   sameData,
-  saveArtifact,
   type UnfitFigure,
   type UnfitFigures,
   unfitFigures,
-} from '../artifacts/index.js';
-import { parseDevice } from '../execution/index.js';
+} from '../formats/index.js';
 import { partitionLayers } from '../partition/index.js';
 import {
   blocksAt,

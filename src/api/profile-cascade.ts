@@ -1,31 +1,18 @@
+import { checkReadable, emittedHead, everyInput, inputFile, loadArtifact, loadSpec, outputFiles, pathFrom, profileInputs, refuseReplacing, SchemaError, specInputs, withTemporaryFolder, writeWhole } from '../artifacts/index.js';
+import { type StageToWrite, writeStages } from '../deploy/index.js';
+import { checkOnnxRuntime } from '../execution/index.js';
 import {
   type CascadeModel,
-  checkReadable,
-  emittedHead,
-  everyInput,
   type Fault,
   fault,
   firstFaults,
   InputError,
-  inputFile,
   type Loaded,
-  loadArtifact,
-  loadSpec,
   option,
-  outputFiles,
   type PipelineProfile,
-  pathFrom,
-  profileInputs,
-  refuseReplacing,
-  SchemaError,
-  specInputs,
   type TensorSpec,
   ToldFaults,
-  withTemporaryFolder,
-  writeWhole,
-} from '../artifacts/index.js';
-import { type StageToWrite, writeStages } from '../deploy/index.js';
-import { checkOnnxRuntime } from '../execution/index.js';
+} from '../formats/index.js';
 import { unlikeModelFaults } from '../plans/index.js';
 import { certaintyQuality, recordsOf } from '../records/index.js';
 import { readLabelled, recordFamily } from '../samples/index.js';

@@ -1,34 +1,16 @@
 import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { checkReadable, checkWritable, decodedText, emittedHead, everyInput, type InputPath, inputFile, isYamlPath, loadArtifact, loadSpec, type OutputPath, outputFiles, pathFrom, profileInputs, refuseReplacing, relativePath, specBytes, specInputs, writeWhole } from '../artifacts/index.js';
 import {
-  checkReadable,
-  checkWritable,
-  decodedText,
-  emittedHead,
-  everyInput,
   type Fault,
   fault,
   InputError,
-  type InputPath,
   InterruptedError,
-  inputFile,
-  isYamlPath,
   type Loaded,
-  loadArtifact,
-  loadSpec,
-  type OutputPath,
   option,
-  outputFiles,
   type PipelineProfile,
-  pathFrom,
-  profileInputs,
-  refuseReplacing,
-  relativePath,
-  specBytes,
-  specInputs,
   ToldFaults,
-  writeWhole,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { refusing, usedOrTold } from '../specs/index.js';
 import { countedSamples } from './count-samples.js';
 import { type ProfileModelOptions, profileModelFile } from './profile.js';

@@ -1,37 +1,23 @@
+import { checkReadable, eachRun, emittedHead, everyInput, inputFile, loadArtifact, loadSpec, outputFiles, pathFrom, profileInputs, refuseReplacing, sha256OfFile, specInputs, withTemporaryFolder, writeWhole } from '../artifacts/index.js';
+import { writeStages } from '../deploy/index.js';
+import { checkOnnxRuntime } from '../execution/index.js';
 import {
-  checkReadable,
   counted,
-  eachRun,
-  emittedHead,
-  everyInput,
   type Fault,
   type FaultPlace,
   fault,
   InputError,
-  inputFile,
   type Loaded,
   listed,
-  loadArtifact,
-  loadSpec,
   MissingError,
   option,
-  outputFiles,
   type PipelineProfile,
-  pathFrom,
-  profileInputs,
   type Run,
-  refuseReplacing,
   type SampledRuns,
-  sha256OfFile,
   shown,
-  specInputs,
   ToldFaults,
   type WorkflowEntry,
-  withTemporaryFolder,
-  writeWhole,
-} from '../artifacts/index.js';
-import { writeStages } from '../deploy/index.js';
-import { checkOnnxRuntime } from '../execution/index.js';
+} from '../formats/index.js';
 import { type CalledComponent, RunRecorder, readSamples, type SampleFile } from '../samples/index.js';
 import { refusing, usedOrTold } from '../specs/index.js';
 import { modelOfProfile } from './deploy.js';

@@ -1,29 +1,17 @@
+import { checkReadable, checkWritable, everyInput, externalInputs, type InputPath, inputFile, loadArtifact, outputFiles, pathFrom, profileInputs, refuseReplacing, relativePath, saveArtifact } from '../artifacts/index.js';
+import { checkOnnxRuntime, crowdedHost, type NamedDevice, parseDevice } from '../execution/index.js';
 import {
-  checkReadable,
-  checkWritable,
   contradictionNotes,
-  everyInput,
-  externalInputs,
   fault,
   InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type Loaded,
-  loadArtifact,
   MissingError,
   option,
-  outputFiles,
   type Profile,
-  pathFrom,
-  profileInputs,
   refuseContradictions,
-  refuseReplacing,
-  relativePath,
-  saveArtifact,
   shown,
-} from '../artifacts/index.js';
-import { checkOnnxRuntime, crowdedHost, type NamedDevice, parseDevice } from '../execution/index.js';
+} from '../formats/index.js';
 import {
   mergeProfiles,
   type PreparedModel,

@@ -1,5 +1,5 @@
-import type { Bundle, BundledDevice } from '../artifacts/index.js';
 import { largestOf, smallestOf } from '../collections/index.js';
+import type { Bundle, BundledDevice } from '../formats/index.js';
 import {
   applicationsOf,
   bundledFile,

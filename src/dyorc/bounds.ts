@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import {
   type ComponentOnClass,
   classGbps,
@@ -5,8 +6,7 @@ import {
   type OpenCluster,
   type PlannedComponent,
   type Run,
-} from '../artifacts/index.js';
-import { largestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { filledLatencies } from '../serving/index.js';
 
 const BITS_PER_BYTE = 8;

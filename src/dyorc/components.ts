@@ -11,7 +11,7 @@ import {
   type Profile,
   servingNotes,
   type WorkflowComponent,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { classFigures, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import { steadyBatch } from './largest-batch.js';
 

@@ -1,4 +1,4 @@
-import type { PlannedComponent } from '../artifacts/index.js';
+import type { PlannedComponent } from '../formats/index.js';
 import { brokenPromise } from '../serving/index.js';
 import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
 import { byPrice, type ClassCount, cheapestDevices, freeDevices } from './devices.js';

@@ -1,5 +1,5 @@
-import type { ComponentOnClass, OpenCluster, PlannedComponent } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { ComponentOnClass, OpenCluster, PlannedComponent } from '../formats/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { BareDevice } from './devices.js';
 

@@ -5,7 +5,7 @@ import type {
   PlanServing,
   WorkflowDevice,
   WorkflowPlan,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { PlacedWorkflows } from '../plans/index.js';
 import type { RequestsToBound } from './bounds.js';
 import { type ClassCount, devicesInGroups, usedCluster } from './devices.js';

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
   type AccuracyInterval,
   type CascadeSpec,
@@ -9,8 +10,7 @@ import {
   toldApart,
   toldUp,
   toldUpBelow,
-} from '../artifacts/index.js';
-import { largestOf, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { heldGears } from './held-gears.js';
 import type { RangeFault } from './loop.js';
 import {

@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import {
   type Fault,
   fault,
@@ -5,8 +6,7 @@ import {
   type GearPlan,
   type GearScope,
   isOfBestSingle,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import type { RangeGear } from './best-gears.js';
 import { type Cascade, cascadeOf } from './cascade.js';
 import { longestOf } from './frontier.js';

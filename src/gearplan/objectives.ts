@@ -1,5 +1,5 @@
-import type { CascadeObjective, GearScope } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { CascadeObjective, GearScope } from '../formats/index.js';
 import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';

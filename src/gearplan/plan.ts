@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import {
   type AccuracyInterval,
   type CascadeSpec,
@@ -15,8 +16,7 @@ import {
   type StageInput,
   servingMarks,
   servingNotes,
-} from '../artifacts/index.js';
-import { largestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { shareOf } from '../metrics/index.js';
 import { classFigures, classUses, hourlyCost, latencyUsByBatch, weightBytes } from '../pipeline/index.js';
 import { bytesPerRow, seatsFrom } from '../plans/index.js';

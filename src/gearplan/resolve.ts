@@ -1,3 +1,4 @@
+import { pushAll, smallestOf } from '../collections/index.js';
 import {
   aliasFaults,
   type CascadeLoad,
@@ -16,8 +17,7 @@ import {
   type OpenCluster,
   type OpenDeviceClass,
   type Profile,
-} from '../artifacts/index.js';
-import { pushAll, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';

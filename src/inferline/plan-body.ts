@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import {
   type ApplicationSample,
   type PipelineApplication,
@@ -7,8 +8,7 @@ import {
   pipelineMethodOf,
   type StageMisses,
   sha256Of,
-} from '../artifacts/index.js';
-import { smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { quantileOfSorted } from '../metrics/index.js';
 import {
   countWithin,

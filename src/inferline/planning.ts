@@ -1,4 +1,4 @@
-import type { PipelineSpec } from '../artifacts/index.js';
+import type { PipelineSpec } from '../formats/index.js';
 import {
   edgeBytes,
   freeCounts,

@@ -1,4 +1,4 @@
-import { type PipelineSpec, toldApart } from '../artifacts/index.js';
+import { type PipelineSpec, toldApart } from '../formats/index.js';
 import {
   type GivenReason,
   leastSloMs,

@@ -1,4 +1,4 @@
-import type { LoadAnsweredBy, LoadOutcomes, ModelLoad, PriorityLoad } from '../artifacts/index.js';
+import type { LoadAnsweredBy, LoadOutcomes, ModelLoad, PriorityLoad } from '../formats/index.js';
 import {
   ExactValues,
   latencyHistogram,

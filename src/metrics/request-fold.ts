@@ -1,4 +1,4 @@
-import type { LatencyHistogram } from '../artifacts/index.js';
+import type { LatencyHistogram } from '../formats/index.js';
 import { latencyHistogram } from './latency-histogram.js';
 import { outcomeRates } from './outcomes.js';
 import type { LatencySummary } from './percentiles.js';

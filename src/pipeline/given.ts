@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
   isEmulated,
   type LongestPath,
@@ -9,8 +10,7 @@ import {
   type StagePlacement,
   servingMarks,
   toldApart,
-} from '../artifacts/index.js';
-import { largestOf, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { edgeOf } from '../plans/index.js';
 import { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';

@@ -1,4 +1,4 @@
-import { type PipelineLoad, writtenSeconds } from '../artifacts/index.js';
+import { type PipelineLoad, writtenSeconds } from '../formats/index.js';
 
 const DEFAULT_DURATION = '60s';
 const NS_PER_S = 1e9;

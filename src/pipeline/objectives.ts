@@ -4,7 +4,7 @@ import {
   fault,
   type PipelineSpec,
   pipelineMethodOf,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 
 const DEFAULT_ATTAINMENT = 0.99;
 const NS_PER_MS = 1e6;

@@ -14,7 +14,7 @@ import {
   profiledClasses,
   type StageInput,
   toldApart,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { countFaults, readStageGraph, type StageGraph, wireStages } from '../plans/index.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
 import type { GivenReason, PipelineFiles, StageProfile } from './problem.js';

@@ -1,17 +1,16 @@
+import { emittedHead } from '../artifacts/index.js';
+import { HUGE, isHugeWhole } from '../formats/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   type DeviceProfile,
   decimalOf,
-  emittedHead,
   type Fault,
   fault,
-  HUGE,
   InputError,
-  isHugeWhole,
   type Profile,
   shown,
   smallCsvLines,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 
 /** CsvTable is a table's text and its file name, which says whose latencies it holds and is quoted in faults. */
 export interface CsvTable {

@@ -1,4 +1,4 @@
-import { type Fault, fault, type Profile, shown } from '../artifacts/index.js';
+import { type Fault, fault, type Profile, shown } from '../formats/index.js';
 import { importMeasured, type Latency, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf, roundUs } from './statistics.js';
 

@@ -1,4 +1,4 @@
-import { jsonFindings } from '../artifacts/index.js';
+import { jsonFindings } from '../formats/index.js';
 import type { Steps } from '../collections/index.js';
 import { WireFault } from './wire-fault.js';
 

@@ -1,4 +1,4 @@
-import { type Fault, fault, option, type PolicyScaling } from '../artifacts/index.js';
+import { type Fault, fault, option, type PolicyScaling } from '../formats/index.js';
 import type { ScalingRule } from './stage-local/index.js';
 import type { Topology } from './topology.js';
 

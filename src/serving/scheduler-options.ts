@@ -1,19 +1,17 @@
+import { choiceFaults, choiceParts } from '../artifacts/index.js';
+import { HUGE, isHugeWhole } from '../formats/index.js';
 import {
   type ChoiceParts,
-  choiceFaults,
-  choiceParts,
   didYouMean,
   type EngineFigures,
   type Fault,
   type FaultPlace,
   fault,
-  HUGE,
-  isHugeWhole,
   option,
   type PolicyGiven,
   shown,
   type ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import {
   type AnyPolicy,
   type ChosenScheduler,

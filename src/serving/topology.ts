@@ -1,5 +1,5 @@
-import { type Fault, fault } from '../artifacts/index.js';
 import { NONE } from '../collections/index.js';
+import { type Fault, fault } from '../formats/index.js';
 import type { Links } from './links.js';
 
 export type { Links } from './links.js';

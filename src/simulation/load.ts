@@ -1,5 +1,5 @@
-import type { ToldFaults } from '../artifacts/index.js';
-import { fault, InputError, option } from '../artifacts/index.js';
+import type { ToldFaults } from '../formats/index.js';
+import { fault, InputError, option } from '../formats/index.js';
 import { type ArrivalProcess, meanRps, processFaults, rescaledTrace } from '../workload/index.js';
 import {
   byWeight,

@@ -1,4 +1,5 @@
-import { fault, type Loaded, option, pathFrom } from '../artifacts/index.js';
+import { pathFrom } from '../artifacts/index.js';
+import { fault, type Loaded, option } from '../formats/index.js';
 import { drawnDurationNs, tracedSpan } from '../pipeline/index.js';
 import { type LoadOfPlan, planOf, type ServedPlan } from '../plans/index.js';
 import { withHeldLoad } from './held-load.js';

@@ -1,5 +1,5 @@
-import type { WarmUp } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { WarmUp } from '../formats/index.js';
 import type { DrawnWarmUp } from './workload.js';
 
 const NS_PER_MS = 1e6;

@@ -1,5 +1,5 @@
-import type { SimulatedWorkload } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { SimulatedWorkload } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import {
   type ArrivalProcess,

@@ -1,16 +1,5 @@
-import {
-  asOneRun,
-  checkWritable,
-  emittedHead,
-  everyInput,
-  fault,
-  InputError,
-  type NoPlan,
-  option,
-  outputFiles,
-  refuseReplacing,
-  saveArtifact,
-} from '../artifacts/index.js';
+import { asOneRun, checkWritable, emittedHead, everyInput, outputFiles, refuseReplacing, saveArtifact } from '../artifacts/index.js';
+import { fault, InputError, type NoPlan, option } from '../formats/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';
 import { type AnySpec, refusing, usedSpec } from './every-fault.js';

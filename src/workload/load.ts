@@ -1,4 +1,4 @@
-import { type Fault, InputError } from '../artifacts/index.js';
+import { type Fault, InputError } from '../formats/index.js';
 
 const NS_PER_S = 1e9;
 

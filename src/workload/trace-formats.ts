@@ -1,4 +1,4 @@
-import { isDecimal } from '../artifacts/index.js';
+import { isDecimal } from '../formats/index.js';
 import {
   LEAST_EPOCH_S,
   type Moments,

@@ -1,3 +1,4 @@
+import { atOnce, type Steps, sorted } from '../collections/index.js';
 import {
   decimalOf,
   type Fault,
@@ -9,8 +10,7 @@ import {
   shown,
   smallCsvLines,
   tooLargeJson,
-} from '../artifacts/index.js';
-import { atOnce, type Steps, sorted } from '../collections/index.js';
+} from '../formats/index.js';
 import type { CountTrace, Trace } from './trace.js';
 import {
   formatOf,

@@ -1,4 +1,4 @@
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError } from '../formats/index.js';
 import { type ArrivalTrace, type CountTrace, requestsInTrace, type Trace, traceDurationS } from './trace.js';
 import { wholeCounts } from './trace-change.js';
 

@@ -1,5 +1,5 @@
-import { InputError } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import { InputError } from '../formats/index.js';
 import { DrawnArrivals, type DrawnOptions } from './drawn-arrivals.js';
 import { loadOf } from './load.js';
 import { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';

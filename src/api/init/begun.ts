@@ -1,16 +1,13 @@
+import { FilesRead, parseArtifact, relativePath, schemaModeline } from '../../artifacts/index.js';
 import {
   type ArtifactKind,
   type ArtifactTypes,
   type Cluster,
   countedCluster,
-  FilesRead,
   InputError,
   type Loaded,
   type OpenCluster,
-  parseArtifact,
-  relativePath,
-  schemaModeline,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { resolvePooled } from '../../milp/index.js';
 import { weightBytes } from '../../pipeline/index.js';
 import { bytesPerRow } from '../../plans/index.js';

@@ -1,26 +1,15 @@
+import { attempted, checkWritable, emittedHead, everyInput, loadArtifact, oneErrorOf, outputFiles, profileInputs, relativePath, replacingFaults, sha256OfFile, writeWhole } from '../../artifacts/index.js';
 import {
   type ArtifactTypes,
-  attempted,
-  checkWritable,
   commandText,
-  emittedHead,
-  everyInput,
   type Fault,
   fault,
   InputError,
   type Loaded,
-  loadArtifact,
   MissingError,
   type OpenCluster,
-  oneErrorOf,
   option,
-  outputFiles,
-  profileInputs,
-  relativePath,
-  replacingFaults,
-  sha256OfFile,
-  writeWhole,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 import { profilePathOf } from '../profile.js';
 import { BEGINNINGS, type BegunKind } from './begun.js';

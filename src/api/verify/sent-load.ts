@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -6,8 +7,7 @@ import {
   type Loaded,
   shown,
   type ToldFaults,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import type { Application } from '../../plans/index.js';
 import type { SimulationSettings, TraceWorkload } from '../../simulation/index.js';
 import { prioritySharesText } from '../../workload/index.js';

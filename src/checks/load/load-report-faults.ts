@@ -5,7 +5,7 @@ import {
   gapTimes,
   type LoadDocument,
   type LoadOutcomes,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { givenFaults } from '../figures.js';
 import { type FoundFigure, gateFaults } from '../gate-faults.js';
 import { summaryFaults } from '../latency-faults.js';

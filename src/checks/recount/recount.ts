@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -7,8 +8,7 @@ import {
   type PipelinePlan,
   proofFaults,
   type StagePlacement,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { type CountedGpu, countedGpus } from './counted-gpus.js';
 
 /** Placed is what is counted of a plan, whatever its kind. */

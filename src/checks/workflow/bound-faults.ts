@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import type {
   ComponentOnClass,
   Fault,
@@ -5,8 +6,7 @@ import type {
   PlannedComponent,
   Run,
   WorkflowPlan,
-} from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { addedUp, givenFaults } from '../figures.js';
 
 const NS_PER_MS = 1e6;

@@ -1,4 +1,4 @@
-import { type ComponentOnClass, type Fault, fault, type PlannedComponent } from '../../artifacts/index.js';
+import { type ComponentOnClass, type Fault, fault, type PlannedComponent } from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 import { type CheckedWorkflows, twiceFaults } from './checked-workflows.js';
 

@@ -4,7 +4,7 @@ import {
   fault,
   type OpenDeviceClass,
   type WorkflowDevice,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
 

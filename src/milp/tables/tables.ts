@@ -1,10 +1,4 @@
-import {
-  type Cluster,
-  classGbps,
-  type DeviceClass,
-  type Profile,
-  slowerGbps,
-} from '../../artifacts/index.js';
+import { type Cluster, classGbps, type DeviceClass, type Profile, slowerGbps } from '../../formats/index.js';
 import type { PooledProblem, ProblemModel } from '../problem.js';
 import { blockRows } from './block-rows.js';
 import { layerRows } from './layer-rows.js';

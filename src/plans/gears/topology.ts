@@ -1,4 +1,4 @@
-import type { Gear, GearPlan, GearStage, GearStep } from '../../artifacts/index.js';
+import type { Gear, GearPlan, GearStage, GearStep } from '../../formats/index.js';
 import type { Edge, GearTable, Pool, ServedGear, StageTopology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';

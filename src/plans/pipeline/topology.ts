@@ -1,4 +1,4 @@
-import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../artifacts/index.js';
+import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../formats/index.js';
 import type { Edge, Pool, StageRoutes, StageTopology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';

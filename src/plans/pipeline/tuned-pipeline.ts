@@ -1,4 +1,4 @@
-import { fault, type PipelinePlan } from '../../artifacts/index.js';
+import { fault, type PipelinePlan } from '../../formats/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import {
   needsLoad,

@@ -1,5 +1,5 @@
-import { linkGbps, type PlannedPipeline, type PooledPlan, seatsOf } from '../../artifacts/index.js';
 import { checkPlacement } from '../../checks/index.js';
+import { linkGbps, type PlannedPipeline, type PooledPlan, seatsOf } from '../../formats/index.js';
 import {
   type Edge,
   filledLatencies,

@@ -1,5 +1,5 @@
-import { classGbps, type OpenCluster, type WorkflowDevice } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
+import { classGbps, type OpenCluster, type WorkflowDevice } from '../../formats/index.js';
 import type { DeviceMemory, HostMemory, WorkflowTable } from '../../serving/index.js';
 import { type PlacedPool, type PlacedWorkflows, placedPools } from './placed.js';
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { largestOf, pushAll } from '../../collections/index.js';
 import {
   type Bundle,
   type BundledComponent,
@@ -9,8 +10,7 @@ import {
   type Loaded,
   option,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
-import { largestOf, pushAll } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { frequencyRowsOf, workflowTableOf, workflowTopologyOf } from '../../plans/index.js';
 import type { CalledFace } from '../../programs/index.js';
 import { calledFace, callFaults } from '../../protocol/index.js';

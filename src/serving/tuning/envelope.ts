@@ -1,4 +1,4 @@
-import type { EnvelopeWindow } from '../../artifacts/index.js';
+import type { EnvelopeWindow } from '../../formats/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 
 const NS_PER_US = 1e3;

@@ -1,5 +1,5 @@
-import type { EnvelopeWindow } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
+import type { EnvelopeWindow } from '../../formats/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';

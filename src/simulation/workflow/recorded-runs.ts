@@ -1,5 +1,5 @@
-import type { Run } from '../../artifacts/index.js';
 import { NONE } from '../../collections/index.js';
+import type { Run } from '../../formats/index.js';
 import type { RecordedRun } from '../../simulator/index.js';
 
 const NS_PER_MS = 1e6;

@@ -1,12 +1,12 @@
-import {
-  emittedHead,
-  type InputFile,
-  type SimulatedClass,
-  type SimulatedDrop,
-  type SimulatedPool,
-  type SimulatedWorkflows,
-  type SimulationReport,
-} from '../../artifacts/index.js';
+import { emittedHead } from '../../artifacts/index.js';
+import type {
+  InputFile,
+  SimulatedClass,
+  SimulatedDrop,
+  SimulatedPool,
+  SimulatedWorkflows,
+  SimulationReport,
+} from '../../formats/index.js';
 import { HISTOGRAM_RELATIVE_ERROR, type WorkflowFigures } from '../../metrics/index.js';
 import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import { DROP_REASONS, type Topology } from '../../serving/index.js';

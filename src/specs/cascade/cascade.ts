@@ -1,25 +1,16 @@
+import { decodedText, everyInput, FilesRead, type InputPath, inputFile, pathFrom, profileInputs, readWhole, specInputs, withOwnFaults } from '../../artifacts/index.js';
 import {
   aliasedProfiles,
   type CascadeSpec,
-  decodedText,
-  everyInput,
   type Fault,
-  FilesRead,
   firstFaults,
   InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type Loaded,
   type OpenCluster,
   type Profile,
-  pathFrom,
-  profileInputs,
-  readWhole,
   sha256Of,
-  specInputs,
-  withOwnFaults,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import {
   type CascadeFiles,
   cascadeSpecFaults,

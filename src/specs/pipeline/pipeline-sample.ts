@@ -1,11 +1,11 @@
+import { grownCapacity, grownColumn } from '../../collections/index.js';
 import {
   fault,
   InputError,
   type PipelineLoad,
   type PipelineSpec,
   pipelineMethodOf,
-} from '../../artifacts/index.js';
-import { grownCapacity, grownColumn } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { SAMPLE_SEED, type Sample, withEnvelopeOf } from '../../inferline/index.js';
 import { DEFAULT_NAME, drawnDurationNs, leastSloMs } from '../../pipeline/index.js';
 import { conditionalEdges, edgeOf, type PipelinePlanBody, plannedApplications } from '../../plans/index.js';

@@ -1,25 +1,18 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { checkWritable, emittedHead, everyInput, FilesRead, loadSpec, outputFiles, refuseReplacing, saveArtifact } from '../../artifacts/index.js';
 import {
-  checkWritable,
-  emittedHead,
-  everyInput,
   type Fault,
-  FilesRead,
   fault,
   InputError,
-  loadSpec,
   type NoPlan,
   type NoPlanReason,
   type OpenCluster,
   option,
-  outputFiles,
   type PipelinePlan,
   type PlanSet,
   pipelineMethodOf,
-  refuseReplacing,
-  saveArtifact,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import {
   costProof,
   isLinked,

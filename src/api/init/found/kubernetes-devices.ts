@@ -1,4 +1,4 @@
-import { shown } from '../../../artifacts/index.js';
+import { shown } from '../../../formats/index.js';
 import { quantityOf } from './quantity.js';
 import {
   below,

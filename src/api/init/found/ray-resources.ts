@@ -1,4 +1,4 @@
-import { listed } from '../../../artifacts/index.js';
+import { listed } from '../../../formats/index.js';
 import {
   below,
   type FieldPlace,

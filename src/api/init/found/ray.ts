@@ -1,5 +1,5 @@
-import { counted, listed, shown } from '../../../artifacts/index.js';
 import { type Steps, smallestOf } from '../../../collections/index.js';
+import { counted, listed, shown } from '../../../formats/index.js';
 import {
   acceleratorsIn,
   BYTES_PER_MIB,
