@@ -36,7 +36,9 @@ export function validatorOfDefinition(kind: ArtifactKind, definition: string): V
 function builtValidators(kind: ArtifactKind): Validators | undefined {
   const require = createRequire(import.meta.url);
   try {
-    return (require(`#dist/validators/${kind}.cjs`) as (count: typeof counted) => Validators)(counted);
+    return (require(`#dist/validators/${kind}.cjs`) as (count: typeof countedOnce) => Validators)(
+      countedOnce,
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
     return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { plannedScheduler } from '../../src/plans/index.js';
 import type { ChosenScheduler } from '../../src/serving/index.js';
 import { comparedRun } from '../../src/simulation/compared-run.js';
