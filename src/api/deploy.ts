@@ -1,5 +1,21 @@
 import { dirname, join } from 'node:path';
-import { attempted, checkReadable, everyInput, externalInputs, FilesRead, type InputPath, inputFile, ofBundleAdvice, oneErrorOf, partFault, pathFrom, profileInputs, readWhole, refuseReplacing, sha256OfFile } from '../artifacts/index.js';
+import {
+  attempted,
+  checkReadable,
+  everyInput,
+  externalInputs,
+  FilesRead,
+  type InputPath,
+  inputFile,
+  ofBundleAdvice,
+  oneErrorOf,
+  partFault,
+  pathFrom,
+  profileInputs,
+  readWhole,
+  refuseReplacing,
+  sha256OfFile,
+} from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 import {
   BUNDLE_MANIFEST,

@@ -1,4 +1,12 @@
-import { decodedText, everyInput, inputFile, outputFiles, readWhole, refuseReplacing, saveArtifact } from '../artifacts/index.js';
+import {
+  decodedText,
+  everyInput,
+  inputFile,
+  outputFiles,
+  readWhole,
+  refuseReplacing,
+  saveArtifact,
+} from '../artifacts/index.js';
 import {
   fault,
   InputError,

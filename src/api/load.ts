@@ -1,4 +1,15 @@
-import { attempted, checkReadable, checkWritable, emittedHead, type InputPath, inputFile, oneErrorOf, outputFiles, refuseReplacing, saveArtifact } from '../artifacts/index.js';
+import {
+  attempted,
+  checkReadable,
+  checkWritable,
+  emittedHead,
+  type InputPath,
+  inputFile,
+  oneErrorOf,
+  outputFiles,
+  refuseReplacing,
+  saveArtifact,
+} from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import {
   type Emitted,

@@ -1,4 +1,19 @@
-import { checkReadable, checkWritable, emittedHead, everyInput, externalInputs, type InputPath, inputFile, loadArtifact, type OutputPath, outputFiles, profileInputs, refuseReplacing, relativePath, saveArtifact } from '../artifacts/index.js';
+import {
+  checkReadable,
+  checkWritable,
+  emittedHead,
+  everyInput,
+  externalInputs,
+  type InputPath,
+  inputFile,
+  loadArtifact,
+  type OutputPath,
+  outputFiles,
+  profileInputs,
+  refuseReplacing,
+  relativePath,
+  saveArtifact,
+} from '../artifacts/index.js';
 import { parseDevice } from '../execution/index.js';
 import {
   type Boundary,

@@ -1,4 +1,19 @@
-import { checkReadable, emittedHead, everyInput, inputFile, loadArtifact, loadSpec, outputFiles, pathFrom, profileInputs, refuseReplacing, SchemaError, specInputs, withTemporaryFolder, writeWhole } from '../artifacts/index.js';
+import {
+  checkReadable,
+  emittedHead,
+  everyInput,
+  inputFile,
+  loadArtifact,
+  loadSpec,
+  outputFiles,
+  pathFrom,
+  profileInputs,
+  refuseReplacing,
+  SchemaError,
+  specInputs,
+  withTemporaryFolder,
+  writeWhole,
+} from '../artifacts/index.js';
 import { type StageToWrite, writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
 import {

@@ -1,6 +1,26 @@
 import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { checkReadable, checkWritable, decodedText, emittedHead, everyInput, type InputPath, inputFile, isYamlPath, loadArtifact, loadSpec, type OutputPath, outputFiles, pathFrom, profileInputs, refuseReplacing, relativePath, specBytes, specInputs, writeWhole } from '../artifacts/index.js';
+import {
+  checkReadable,
+  checkWritable,
+  decodedText,
+  emittedHead,
+  everyInput,
+  type InputPath,
+  inputFile,
+  isYamlPath,
+  loadArtifact,
+  loadSpec,
+  type OutputPath,
+  outputFiles,
+  pathFrom,
+  profileInputs,
+  refuseReplacing,
+  relativePath,
+  specBytes,
+  specInputs,
+  writeWhole,
+} from '../artifacts/index.js';
 import {
   type Fault,
   fault,

@@ -1,4 +1,20 @@
-import { checkReadable, eachRun, emittedHead, everyInput, inputFile, loadArtifact, loadSpec, outputFiles, pathFrom, profileInputs, refuseReplacing, sha256OfFile, specInputs, withTemporaryFolder, writeWhole } from '../artifacts/index.js';
+import {
+  checkReadable,
+  eachRun,
+  emittedHead,
+  everyInput,
+  inputFile,
+  loadArtifact,
+  loadSpec,
+  outputFiles,
+  pathFrom,
+  profileInputs,
+  refuseReplacing,
+  sha256OfFile,
+  specInputs,
+  withTemporaryFolder,
+  writeWhole,
+} from '../artifacts/index.js';
 import { writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
 import {

@@ -1,4 +1,18 @@
-import { checkReadable, checkWritable, everyInput, externalInputs, type InputPath, inputFile, loadArtifact, outputFiles, pathFrom, profileInputs, refuseReplacing, relativePath, saveArtifact } from '../artifacts/index.js';
+import {
+  checkReadable,
+  checkWritable,
+  everyInput,
+  externalInputs,
+  type InputPath,
+  inputFile,
+  loadArtifact,
+  outputFiles,
+  pathFrom,
+  profileInputs,
+  refuseReplacing,
+  relativePath,
+  saveArtifact,
+} from '../artifacts/index.js';
 import { checkOnnxRuntime, crowdedHost, type NamedDevice, parseDevice } from '../execution/index.js';
 import {
   contradictionNotes,

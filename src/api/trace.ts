@@ -1,4 +1,13 @@
-import { checkWritable, emittedHead, heard, inputFile, inSteps, outputFiles, refuseReplacing, StreamedFile } from '../artifacts/index.js';
+import {
+  checkWritable,
+  emittedHead,
+  heard,
+  inputFile,
+  inSteps,
+  outputFiles,
+  refuseReplacing,
+  StreamedFile,
+} from '../artifacts/index.js';
 import { largestOf, sorted } from '../collections/index.js';
 import {
   type DescribedTrace,

@@ -3,6 +3,7 @@ import {
   type ComponentOnClass,
   classGbps,
   isReadIn,
+  NS_PER_MS,
   type OpenCluster,
   type PlannedComponent,
   type Run,
@@ -10,7 +11,6 @@ import {
 import { filledLatencies } from '../serving/index.js';
 
 const BITS_PER_BYTE = 8;
-const NS_PER_MS = 1e6;
 /** Shares of requests are counted no more exactly than this. */
 const ROUNDING = 1e-9;
 

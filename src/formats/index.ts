@@ -361,6 +361,15 @@ export { ToldFaults } from './told-faults.js';
 export { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from './told-figures.js';
 export type { DescribedTrace, TraceDescription, TraceFigures, TraceWindow } from './trace-description.js';
 export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
+export {
+  BYTES_PER_GIB,
+  BYTES_PER_MIB,
+  NS_PER_MS,
+  NS_PER_S,
+  NS_PER_US,
+  US_PER_MS,
+  US_PER_S,
+} from './units.js';
 export type {
   CauseParts,
   CorrectedProfile,

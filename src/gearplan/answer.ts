@@ -6,6 +6,7 @@ import {
   counted,
   type GearScope,
   type NoPlanReason,
+  NS_PER_MS,
   scopeText,
   toldApart,
   toldUp,
@@ -32,7 +33,6 @@ import type { GearProblem } from './problem.js';
 import type { SimulateGears } from './promise.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 
-const NS_PER_MS = 1e6;
 /** Sentences have figures of so many digits. */
 const DIGITS = 4;
 /** A latency with which there is a plan is told that is longer than the least one by these factors at most. */

@@ -6,6 +6,7 @@ import {
   type GearPlan,
   type GearScope,
   isOfBestSingle,
+  NS_PER_MS,
 } from '../formats/index.js';
 import type { RangeGear } from './best-gears.js';
 import { type Cascade, cascadeOf } from './cascade.js';
@@ -18,8 +19,6 @@ import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
-
-const NS_PER_MS = 1e6;
 
 /** What a search alone gives: how near the plan is to the best one, and what was said of it. */
 const SEARCHED = ['notes', 'status'] as const;

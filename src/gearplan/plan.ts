@@ -11,6 +11,7 @@ import {
   gearObjective,
   isEmulated,
   measurementNotes,
+  NS_PER_MS,
   type OpenCluster,
   type SingleAccuracy,
   type StageInput,
@@ -31,7 +32,6 @@ import type { CascadeFiles, ClassProblem } from './resolve.js';
 import { writtenShares } from './shares.js';
 import { type ArrivalsOf, type GearError, GearTrials } from './trials.js';
 
-const NS_PER_MS = 1e6;
 /** What CascadeServe finds to work well (§5). */
 const ALPHA = 8;
 const INTERVAL_MS = 100;

@@ -1,6 +1,7 @@
 import { pushAll, smallestOf } from '../collections/index.js';
 import {
   aliasFaults,
+  BYTES_PER_GIB,
   type CascadeLoad,
   type CascadeMethod,
   type CascadeModel,
@@ -14,6 +15,7 @@ import {
   fault,
   listed,
   type NoPlanReason,
+  NS_PER_MS,
   type OpenCluster,
   type OpenDeviceClass,
   type Profile,
@@ -24,8 +26,6 @@ import { filledLatencies } from '../serving/index.js';
 import { tooLarge } from './planner.js';
 import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
 
-const BYTES_PER_GIB = 1024 ** 3;
-const NS_PER_MS = 1e6;
 /** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */
 const MOST_DEVICES = 512;
 

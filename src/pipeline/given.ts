@@ -1,5 +1,6 @@
 import { largestOf, smallestOf } from '../collections/index.js';
 import {
+  BYTES_PER_GIB,
   isEmulated,
   type LongestPath,
   type OtherReplicas,
@@ -33,7 +34,6 @@ import { edgeBytes, linkUs } from './transfers.js';
 import { scaleFactors } from './visits.js';
 
 const DEFAULT_ATTAINMENT = 0.99;
-const BYTES_PER_GIB = 2 ** 30;
 const ROUNDING = 1e-9;
 
 /**

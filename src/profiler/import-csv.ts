@@ -1,12 +1,13 @@
 import { emittedHead } from '../artifacts/index.js';
-import { HUGE, isHugeWhole } from '../formats/index.js';
 import { pushAll } from '../collections/index.js';
 import {
   type DeviceProfile,
   decimalOf,
   type Fault,
   fault,
+  HUGE,
   InputError,
+  isHugeWhole,
   type Profile,
   shown,
   smallCsvLines,

@@ -1,5 +1,4 @@
 import { choiceFaults, choiceParts } from '../artifacts/index.js';
-import { HUGE, isHugeWhole } from '../formats/index.js';
 import {
   type ChoiceParts,
   didYouMean,
@@ -7,6 +6,8 @@ import {
   type Fault,
   type FaultPlace,
   fault,
+  HUGE,
+  isHugeWhole,
   option,
   type PolicyGiven,
   shown,

@@ -1,4 +1,17 @@
-import { attempted, checkWritable, type InputPath, inputFile, loadArtifact, type OutputPath, oneErrorOf, pathFrom, policyFiles, profileInputs, readPolicies, replacingFaults } from '../artifacts/index.js';
+import {
+  attempted,
+  checkWritable,
+  type InputPath,
+  inputFile,
+  loadArtifact,
+  type OutputPath,
+  oneErrorOf,
+  pathFrom,
+  policyFiles,
+  profileInputs,
+  readPolicies,
+  replacingFaults,
+} from '../artifacts/index.js';
 import {
   CHANGED_ADVICE,
   CheckFailedError,

@@ -1,4 +1,14 @@
-import { asOneRun, checkWritable, decodedText, everyInput, type InputPath, outputFiles, readWhole, refuseReplacing, withOwnFaults } from '../artifacts/index.js';
+import {
+  asOneRun,
+  checkWritable,
+  decodedText,
+  everyInput,
+  type InputPath,
+  outputFiles,
+  readWhole,
+  refuseReplacing,
+  withOwnFaults,
+} from '../artifacts/index.js';
 import { type Fault, fault, InputError, option, type ProfileFigures } from '../formats/index.js';
 import { caseText } from './case-text.js';
 import type { CompareOptions, Comparison } from './compare-options.js';

@@ -1,4 +1,12 @@
-import { asOneRun, checkWritable, emittedHead, everyInput, outputFiles, refuseReplacing, saveArtifact } from '../artifacts/index.js';
+import {
+  asOneRun,
+  checkWritable,
+  emittedHead,
+  everyInput,
+  outputFiles,
+  refuseReplacing,
+  saveArtifact,
+} from '../artifacts/index.js';
 import { fault, InputError, type NoPlan, option } from '../formats/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';

@@ -1,5 +1,5 @@
 import { grownCapacity, grownColumn, type Steps, sorted } from '../collections/index.js';
-import { InputError, toldBeyond } from '../formats/index.js';
+import { InputError, NS_PER_S, toldBeyond } from '../formats/index.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 import {
   type ArrivalTrace,
@@ -11,8 +11,6 @@ import {
   traceDurationS,
 } from './trace.js';
 import { eachWindow, windowsOf } from './trace-windows.js';
-
-const NS_PER_S = 1e9;
 
 /** MOST_LINES is how many lines a trace that is written has at most; they take 160 MB in memory. */
 export const MOST_LINES = 1e7;

@@ -6,6 +6,7 @@ import {
   InputError,
   MOST_FAULTS,
   moreFaults,
+  NS_PER_MS,
   notJson,
   shown,
   smallCsvLines,
@@ -22,7 +23,6 @@ import {
   WINDOW,
 } from './trace-formats.js';
 
-const NS_PER_MS = 1e6;
 const BYTE_ORDER_MARK = '\uFEFF';
 /** Beyond these lengths a file is no trace, or one that does not fit into one text. */
 const MOST_LINE = 1 << 20;

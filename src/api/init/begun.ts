@@ -2,6 +2,7 @@ import { FilesRead, parseArtifact, relativePath, schemaModeline } from '../../ar
 import {
   type ArtifactKind,
   type ArtifactTypes,
+  BYTES_PER_GIB,
   type Cluster,
   countedCluster,
   InputError,
@@ -72,8 +73,6 @@ export const BEGINNINGS: { readonly [K in BegunKind]: Beginning } = {
   cascade: { begin: cascadeBegun, sloFrom: 'largest', takesRecords: true },
   workflow: { begin: workflowBegun, sloFrom: 'sum' },
 };
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** The file of a cascade's records, where none is named. */
 const RECORDS = 'records.csv';

@@ -1,4 +1,18 @@
-import { attempted, checkWritable, emittedHead, heard, isStdin, oneErrorOf, outputFiles, parseArtifact, pause, readForeign, replacingFaults, specName, writeWhole } from '../../artifacts/index.js';
+import {
+  attempted,
+  checkWritable,
+  emittedHead,
+  heard,
+  isStdin,
+  oneErrorOf,
+  outputFiles,
+  parseArtifact,
+  pause,
+  readForeign,
+  replacingFaults,
+  specName,
+  writeWhole,
+} from '../../artifacts/index.js';
 import type { Steps } from '../../collections/index.js';
 import { type Fault, fault, InputError, type OpenCluster, option } from '../../formats/index.js';
 import { begunFileFaults } from './begun-files.js';

@@ -1,4 +1,17 @@
-import { attempted, checkWritable, emittedHead, everyInput, loadArtifact, oneErrorOf, outputFiles, profileInputs, relativePath, replacingFaults, sha256OfFile, writeWhole } from '../../artifacts/index.js';
+import {
+  attempted,
+  checkWritable,
+  emittedHead,
+  everyInput,
+  loadArtifact,
+  oneErrorOf,
+  outputFiles,
+  profileInputs,
+  relativePath,
+  replacingFaults,
+  sha256OfFile,
+  writeWhole,
+} from '../../artifacts/index.js';
 import {
   type ArtifactTypes,
   commandText,

@@ -5,14 +5,13 @@ import {
   gapTimes,
   type LoadDocument,
   type Loaded,
+  NS_PER_S,
   shown,
   type ToldFaults,
 } from '../../formats/index.js';
 import type { Application } from '../../plans/index.js';
 import type { SimulationSettings, TraceWorkload } from '../../simulation/index.js';
 import { prioritySharesText } from '../../workload/index.js';
-
-const NS_PER_S = 1e9;
 
 /** VerifiedPlan is the plan that a load is compared with, and what clients call of it. */
 export interface VerifiedPlan {

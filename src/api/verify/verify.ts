@@ -1,4 +1,15 @@
-import { checkWritable, emittedHead, type InputPath, inputFile, loadArtifact, type OutputPath, outputFiles, profileInputs, refuseReplacing, saveArtifact } from '../../artifacts/index.js';
+import {
+  checkWritable,
+  emittedHead,
+  type InputPath,
+  inputFile,
+  loadArtifact,
+  type OutputPath,
+  outputFiles,
+  profileInputs,
+  refuseReplacing,
+  saveArtifact,
+} from '../../artifacts/index.js';
 import { loadReportFaults } from '../../checks/index.js';
 import {
   counted,

@@ -5,6 +5,7 @@ import {
   gapTimes,
   type LoadDocument,
   type LoadOutcomes,
+  NS_PER_S,
 } from '../../formats/index.js';
 import { givenFaults } from '../figures.js';
 import { type FoundFigure, gateFaults } from '../gate-faults.js';
@@ -12,7 +13,6 @@ import { summaryFaults } from '../latency-faults.js';
 import { outcomeFaults, partFaults, type SloOf } from './outcome-faults.js';
 import { servedFaults } from './served-faults.js';
 
-const NS_PER_S = 1e9;
 const ROUNDING = 1e-9;
 /** Random counts and spreads are believed within so many standard deviations, */
 const DEVIATIONS = 8;

@@ -1,5 +1,6 @@
 import { largestOf } from '../../collections/index.js';
 import {
+  BYTES_PER_GIB,
   type Fault,
   fault,
   type GearPlan,
@@ -37,7 +38,6 @@ interface PlacedStage {
  */
 const IS_WEIGHED: Readonly<Record<Placed['kind'], boolean>> = { 'pipeline-plan': true, 'gear-plan': false };
 
-const BYTES_PER_GIB = 1024 ** 3;
 const TOLERANCE = 1e-9;
 
 /**

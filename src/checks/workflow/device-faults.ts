@@ -1,4 +1,5 @@
 import {
+  BYTES_PER_GIB,
   counted,
   type Fault,
   fault,
@@ -7,8 +8,6 @@ import {
 } from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /**
  * workflowDeviceFaults finds devices that are there twice, or are not in the cluster, servers of several classes, more devices of a class than are

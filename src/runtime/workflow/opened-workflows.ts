@@ -8,6 +8,7 @@ import {
   firstFaults,
   InputError,
   type Loaded,
+  NS_PER_MS,
   option,
   type WorkflowPlan,
 } from '../../formats/index.js';
@@ -19,8 +20,6 @@ import { type BundleParts, deviceFaults, differingTensors, placedFile, sentFault
 import { manifestFaults } from '../manifest-faults.js';
 import { type CheckedBundle, contradictionsOf, sizesOf, textFaults } from '../opened-bundle.js';
 import type { LiveModel, PoolWork } from '../pool-work.js';
-
-const NS_PER_MS = 1e6;
 
 /** OpenedWorkflows is a checked bundle of a workflow plan. */
 export interface OpenedWorkflows extends CheckedBundle {

@@ -1,4 +1,14 @@
-import { attempted, checkWritable, inputFile, type OutputPath, oneErrorOf, policyFiles, profileInputs, readPolicies, replacingFaults } from '../../artifacts/index.js';
+import {
+  attempted,
+  checkWritable,
+  inputFile,
+  type OutputPath,
+  oneErrorOf,
+  policyFiles,
+  profileInputs,
+  readPolicies,
+  replacingFaults,
+} from '../../artifacts/index.js';
 import {
   CHANGED_ADVICE,
   CheckFailedError,

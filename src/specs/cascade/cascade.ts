@@ -1,4 +1,15 @@
-import { decodedText, everyInput, FilesRead, type InputPath, inputFile, pathFrom, profileInputs, readWhole, specInputs, withOwnFaults } from '../../artifacts/index.js';
+import {
+  decodedText,
+  everyInput,
+  FilesRead,
+  type InputPath,
+  inputFile,
+  pathFrom,
+  profileInputs,
+  readWhole,
+  specInputs,
+  withOwnFaults,
+} from '../../artifacts/index.js';
 import {
   aliasedProfiles,
   type CascadeSpec,

@@ -1,6 +1,5 @@
 import { readCsvTable } from '../../artifacts/index.js';
-import { HUGE, isHugeWhole } from '../../formats/index.js';
-import { decimalOf, type Fault, fault } from '../../formats/index.js';
+import { decimalOf, type Fault, fault, HUGE, isHugeWhole } from '../../formats/index.js';
 import type { LoadPoint } from '../../gearplan/index.js';
 
 const COLUMNS = ['rps', 'share'] as const;

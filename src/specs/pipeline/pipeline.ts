@@ -1,4 +1,13 @@
-import { everyInput, FilesRead, type InputPath, inputFile, pathFrom, profileInputs, specInputs, withOwnFaults } from '../../artifacts/index.js';
+import {
+  everyInput,
+  FilesRead,
+  type InputPath,
+  inputFile,
+  pathFrom,
+  profileInputs,
+  specInputs,
+  withOwnFaults,
+} from '../../artifacts/index.js';
 import {
   aliasedProfiles,
   fault,

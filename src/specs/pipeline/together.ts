@@ -1,6 +1,15 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { checkWritable, emittedHead, everyInput, FilesRead, loadSpec, outputFiles, refuseReplacing, saveArtifact } from '../../artifacts/index.js';
+import {
+  checkWritable,
+  emittedHead,
+  everyInput,
+  FilesRead,
+  loadSpec,
+  outputFiles,
+  refuseReplacing,
+  saveArtifact,
+} from '../../artifacts/index.js';
 import {
   type Fault,
   fault,

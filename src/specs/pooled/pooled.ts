@@ -1,4 +1,12 @@
-import { everyInput, FilesRead, type InputPath, inputFile, pathFrom, profileInputs, specInputs } from '../../artifacts/index.js';
+import {
+  everyInput,
+  FilesRead,
+  type InputPath,
+  inputFile,
+  pathFrom,
+  profileInputs,
+  specInputs,
+} from '../../artifacts/index.js';
 import {
   aliasedProfiles,
   type Cluster,

@@ -1,4 +1,16 @@
-import { everyInput, FilesRead, type InputPath, inputFile, type LoadedRuns, loadRuns, pathFrom, profileInputs, readWhole, specInputs, withOwnFaults } from '../../artifacts/index.js';
+import {
+  everyInput,
+  FilesRead,
+  type InputPath,
+  inputFile,
+  type LoadedRuns,
+  loadRuns,
+  pathFrom,
+  profileInputs,
+  readWhole,
+  specInputs,
+  withOwnFaults,
+} from '../../artifacts/index.js';
 import {
   type ResolvedWorkflows,
   resolveWorkflows,

@@ -1,8 +1,7 @@
 import { type Steps, smallestOf } from '../../../collections/index.js';
-import { counted, listed, shown } from '../../../formats/index.js';
+import { BYTES_PER_MIB, counted, listed, shown } from '../../../formats/index.js';
 import {
   acceleratorsIn,
-  BYTES_PER_MIB,
   CLASS_RESOURCE,
   classesIn,
   gpuCount,
