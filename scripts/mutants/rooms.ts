@@ -4,6 +4,8 @@ export interface Room {
   readonly sources: readonly string[];
   /** Globs of the test files that run; files that take many seconds stay out. Stryker takes no `!pattern` here. */
   readonly tests: readonly string[];
+  /** Whether the tests need the build and the examples beside them, as those do of which a part runs in threads. */
+  readonly built?: boolean;
 }
 
 const sourcesOf = (folder: string): readonly string[] => [
@@ -39,6 +41,30 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   serving: {
     sources: sourcesOf('serving'),
     tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
+  },
+  // Tests in which whole loads are served take a minute. What runs in threads is the built code, which no mutant reaches.
+  simulation: {
+    sources: sourcesOf('simulation'),
+    tests: [
+      'test/simulation/**/!(pipeline-overload|rates).test.ts',
+      'test/api/simulate{,-gears,-workflows}.test.ts',
+    ],
+    built: true,
+  },
+  // What plans say of their parts is tested where it is used: as an engine's graph, and in a simulation.
+  plans: {
+    sources: sourcesOf('plans'),
+    tests: [
+      'test/plans/**/!(contradictions).test.ts',
+      'test/deploy/engine-graph.test.ts',
+      'test/deploy/targets/ray-serve/ray-serve.test.ts',
+      'test/simulation/pipelines.test.ts',
+    ],
+    built: true,
+  },
+  dyorc: {
+    sources: sourcesOf('dyorc'),
+    tests: ['test/dyorc/**/*.test.ts'],
   },
   // Folders are tried one at a time, because all of the room's mutants would take a day. Each is tried with the tests
   // made for it, and with the comparisons with brute force where those are its tests.

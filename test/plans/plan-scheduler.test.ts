@@ -34,6 +34,14 @@ describe('plannedScheduler()', () => {
     expect(chosen(serving, { scheduler: 'fifo' })).toEqual(chosen(serving));
   });
 
+  it('refuses a choice that the scheduler does not have, of the plan and of options', () => {
+    for (const refused of [
+      chosen({ scheduler: 'fifo', policy: { colour: 'red' } }),
+      chosen({ scheduler: 'fifo' }, { policy: ['colour=red'] }),
+    ])
+      expect(refused).toEqual(expect.stringContaining('colour'));
+  });
+
   it('leaves the choices of the plan where the options name another scheduler or a preset', () => {
     const serving = { scheduler: 'reactive', policy: { drop: 'expired' } };
     expect(chosen(serving, { scheduler: 'reservation' })).toEqual({

@@ -4,16 +4,16 @@ import type { OnnxModel } from '../../src/onnx/index.js';
 import { type OptimizedNode, originalsOf } from '../../src/profiler/attribution.js';
 import { attribute } from '../../src/profiler/layer-times.js';
 
-/** nodes reads lines of `name: inputs > outputs`. A `!` before the name marks a constant node. */
+/** nodes reads lines of `name: inputs > outputs`. A `!` before the name marks a constant node, `^` before an input what a subgraph captures. */
 function nodes(lines: readonly string[]): (OptimizedNode & { captures: string[]; constant: boolean })[] {
   return lines.map((line) => {
     const [, bang, name, inputs, outputs] = /^(!?)(\w+):(.*)>(.*)$/.exec(line)!;
     const words = (text: string) => text.split(' ').filter((word) => word !== '');
     return {
       name: name!,
-      inputs: words(inputs!),
+      inputs: words(inputs!).filter((word) => !word.startsWith('^')),
       outputs: words(outputs!),
-      captures: [],
+      captures: words(inputs!).flatMap((word) => (word.startsWith('^') ? [word.slice(1)] : [])),
       constant: bang === '!',
     };
   });
@@ -70,6 +70,14 @@ describe('originalsOf()', () => {
   test('assigns a node that feeds two fused nodes to only one of them', () => {
     const original = ['shared: x > s', 'left: s > l', 'right: s > r'];
     expect(mapped(original, ['a: x > l', 'b: x > r'])).toEqual({ a: ['shared', 'left'], b: ['right'] });
+  });
+
+  test('counts what only the subgraphs of a node read as fused into that node', () => {
+    const original = ['scale: x > s', 'loop: n ^s > l', 'out: l > y'];
+    expect(mapped(original, ['loop: n > l', 'out: l > y'])).toEqual({
+      loop: ['scale', 'loop'],
+      out: ['out'],
+    });
   });
 });
 

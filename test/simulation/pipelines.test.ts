@@ -117,6 +117,32 @@ describe('a simulation of a pipeline', () => {
     expect(run.usedGpuS).toEqual([expect.closeTo(3 * 20 + 1 * 40 + 2 * 40, 0)]);
   });
 
+  it('counts the use of a part of a GPU as that part, and pays for it so', async () => {
+    const whole = pipelineOf(
+      [
+        { name: 'a', next: [edge('b')] },
+        { name: 'b', device: 'gpu' },
+      ],
+      [['a'], ['b'], ['b'], ['b']],
+      {
+        cluster: { devices: { cpu: { hourlyCost: 36 }, gpu: { hourlyCost: 72 } } },
+        classes: { cpu: { used: 1 }, gpu: { used: 1 } },
+      },
+    );
+    const ofGpu = { class: 'gpu', server: 'gpu-0', gpu: 0, virtual: 4 };
+    const plan = {
+      ...whole,
+      stages: whole.stages.map((stage) => (stage.name === 'b' ? { ...stage, virtual: 4 } : stage)),
+      placement: whole.placement.map((place, i) => (i === 0 ? place : { ...place, ...ofGpu })),
+    };
+    const setup = setupOf(plan, 10);
+    const run = await runSimulation(setup, {});
+    // One whole device for 100 s, and three quarters of a GPU.
+    expect(run.usedGpuS).toEqual([expect.closeTo(100, 0), expect.closeTo(75, 0)]);
+    const { classes } = simulationReport(setup, run, { windowS: undefined, inputs: [] });
+    expect([classes.cpu?.cost, classes.gpu?.cost]).toEqual([expect.closeTo(1, 2), expect.closeTo(1.5, 2)]);
+  });
+
   it('reports stages by name, and what the devices cost for the time of their use', async () => {
     const setup = setupOf(forked, 50);
     const run = await runSimulation(setup, {});

@@ -2,9 +2,13 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ToldFaults } from '../../src/formats/index.js';
+import { plannedScheduler } from '../../src/plans/index.js';
+import type { ChosenScheduler } from '../../src/serving/index.js';
 // The timeline's size limit is not exported by the room.
 import { runSimulation } from '../../src/simulation/run.js';
 import { prepareSimulation } from '../../src/simulation/setup.js';
+import { pipelineOf } from '../pipeline-plans.js';
 import { affine, planOf } from '../serving/plans.js';
 
 let folder: string;
@@ -127,6 +131,54 @@ describe('TimelineWriter', () => {
     const last = Math.max(...events.filter(({ ph }) => ph === 'X').map(({ ts }) => ts));
     expect(last).toBeLessThanOrEqual((run.timeline?.cutAtNs as number) / 1000);
     expect(run.figures.overall.arrived).toBeGreaterThan(500);
+  });
+
+  it('shows when devices are in use and come up, in spans that end in their turn', async () => {
+    const wide = pipelineOf([{ name: 'a' }], [['a'], ['a'], ['a']]);
+    const plan = {
+      ...wide,
+      placement: wide.placement.map((place, i) => (i === 2 ? { ...place, standby: true as const } : place)),
+      stages: wide.stages.map((stage) => ({ ...stage, replicas: 2, standby: 1 })),
+    };
+    const scaling = {
+      schedule: [
+        { atS: 2, pool: 'a', devices: 3 },
+        { atS: 8, pool: 'a', devices: 1 },
+      ],
+    };
+    const policy = [{ at: '', choices: { scaling } }];
+    const scheduler = plannedScheduler({}, { options: { policy }, leastSloNs: 1e9 }, new ToldFaults());
+    const path = join(folder, 'scaled.json');
+    await runSimulation(
+      {
+        ...{ plan, transfers: 'links', execution: { slow: 1 }, seed: 3, exact: true },
+        scheduler: scheduler as ChosenScheduler,
+        workload: { kind: 'drawn', process: 'poisson', durationNs: 10e9, rps: [50] },
+      },
+      { timeline: { path } },
+    );
+    const { traceEvents } = JSON.parse(await readFile(path, 'utf8')) as {
+      traceEvents: (Omit<TraceEvent, 'ph'> & { ph: string })[];
+    };
+    const spans = new Map<string, { name: string; fromS: number; toS: number }[]>();
+    const open = new Map<string, { name: string; fromS: number }[]>();
+    for (const { ph, pid, tid, name, ts } of traceEvents) {
+      const row = `${pid}/${tid}`;
+      if (ph === 'B') open.set(row, [...(open.get(row) ?? []), { name, fromS: ts * US }]);
+      if (ph !== 'E') continue;
+      const ended = open.get(row)?.pop() as { name: string; fromS: number };
+      spans.set(row, [...(spans.get(row) ?? []), { ...ended, toS: ts * US }]);
+    }
+    expect([...open.values()].flat()).toEqual([]);
+    const rows = [...spans.values()].map((row) => row.map(({ name, fromS }) => [name, Math.round(fromS)]));
+    const inUse = [...spans.values()].flat().filter(({ name }) => name === 'in use');
+    // Two devices are in use from the start and the third one from 2 s on; two of them leave at 8 s.
+    expect(rows.map((row) => row.map(([name]) => name)).sort()).toEqual(
+      [['in use'], ['in use'], ['comes up', 'in use']].sort(),
+    );
+    expect(inUse.map(({ fromS }) => fromS).sort()).toEqual([0, 0, 2]);
+    expect(inUse.map(({ toS }) => Math.round(toS)).sort((a, b) => a - b)).toEqual([8, 8, 10]);
+    for (const { fromS, toS } of [...spans.values()].flat()) expect(toS).toBeGreaterThanOrEqual(fromS);
   });
 
   it('keeps the earlier file, and leaves nothing beside it, when the run fails', async () => {

@@ -175,6 +175,12 @@ it('gearFieldChanges() tells in one line that the runs which confirm a promise g
   });
   const before = promised([0.97, 0.96, 0.99]);
   expect(gearFieldChanges(before, before)).toEqual([]);
+  // Of a plan that promises nothing there are no runs to compare.
+  for (const [a, b] of [
+    [BEFORE, before],
+    [before, BEFORE],
+  ] as const)
+    expect(gearFieldChanges(a, b).map(({ path }) => path)).not.toContain('/promise/rates');
   expect(gearFieldChanges(before, promised([0.97, 0.98, 0.98]))).toEqual([
     {
       path: '/promise/rates',

@@ -84,6 +84,15 @@ describe('wireStages()', () => {
     expect(faultLines(both)).toEqual([]);
   });
 
+  it('refuses a source that names no stage or no tensor', () => {
+    for (const source of ['.crop', 'detect.', '.', '']) {
+      const half = changed(({ spec }) => {
+        spec.stages[1]!.inputs = { crop: source };
+      });
+      expect(faultLines(half)).toContain(`/stages/1/inputs/crop: is ${source}; write stage.tensor`);
+    }
+  });
+
   it('tells inputs that come from nowhere, each with its place', () => {
     const lost = changed(({ spec }) => {
       spec.stages[1]!.inputs = { crop: 'face.found' };

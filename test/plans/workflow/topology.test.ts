@@ -5,9 +5,10 @@ import { madePlan } from './made-workflows.js';
 const GIB = 1024 ** 3;
 
 describe('workflowTopologyOf()', () => {
-  const topology = workflowTopologyOf(madePlan());
+  const made = () => workflowTopologyOf(madePlan());
 
   it('has a model for each workflow, which is never late without an SLO', () => {
+    const topology = made();
     expect(topology.models).toEqual([
       { name: 'chat', sloNs: 200e6, throughputRps: 15, entries: [] },
       { name: 'search', sloNs: Number.POSITIVE_INFINITY, throughputRps: 5, entries: [] },
@@ -16,7 +17,7 @@ describe('workflowTopologyOf()', () => {
   });
 
   it('has a pool for each component on each of its classes, with the latency of the next larger batch where one was not measured', () => {
-    const told = topology.pools.map(({ stage, deviceClass, batch, latencyNs, devices }) => ({
+    const told = made().pools.map(({ stage, deviceClass, batch, latencyNs, devices }) => ({
       ...{ stage, deviceClass, batch, devices, latencyNs: [...latencyNs] },
     }));
     expect(told).toEqual([
@@ -27,7 +28,7 @@ describe('workflowTopologyOf()', () => {
   });
 
   it('has the devices of the placement, each in all pools of its class', () => {
-    expect(topology.devices.map(({ name, pool, otherPools }) => [name, pool, otherPools])).toEqual([
+    expect(made().devices.map(({ name, pool, otherPools }) => [name, pool, otherPools])).toEqual([
       ['big-0/gpu0/0', 0, [2]],
       ['big-0/gpu1/0', 0, [2]],
       ['small-0/gpu0/0', 1, []],
