@@ -21,7 +21,7 @@ import { pushAll, smallestOf } from '../collections/index.js';
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
-import { tooLarge } from './planner.js';
+import { tooLarge } from './placement.js';
 import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
 
 const BYTES_PER_GIB = 1024 ** 3;
