@@ -252,7 +252,7 @@ export const FIFO_POLICY: StageLocalPolicy = {
  * INFERLINE_POLICY is how InferLine serves (§4.2, §6): each stage has one queue, from which a replica that falls free
  * takes what waits, in order of arrival and up to its batch, at once. Nothing is given up. The Estimator of `inferline/`
  * computes what this policy does in its own way, as it has no time for a queue of events: test/inferline/estimator.test.ts
- * fails where one request of a random pipeline ends at another nanosecond.
+ * fails where one request of a random pipeline ends at another nanosecond. (`estimatorOf` says where the two may differ.)
  */
 export const INFERLINE_POLICY: StageLocalPolicy = {
   ...FIFO_POLICY,
