@@ -1,5 +1,5 @@
-import type { NoPlanReason } from '../artifacts/index.js';
 import { largestOf, smallestOf } from '../collections/index.js';
+import type { NoPlanReason } from '../formats/index.js';
 import {
   type ClassAnswer,
   type FamilyQuestion,

@@ -1,12 +1,10 @@
-import type { AccuracyInterval } from '../artifacts/index.js';
+import { type AccuracyInterval, NS_PER_MS } from '../formats/index.js';
 import { type FamilyQuestion, questionOf } from './family-question.js';
 import { solveGears } from './objectives.js';
 import { intervalOf } from './plan.js';
 import type { GearPlanBody } from './plan-body.js';
 import type { GearProblem } from './problem.js';
 import type { ClassProblem } from './resolve.js';
-
-const NS_PER_MS = 1e6;
 
 /** GearExplanation says what devices and latencies more or less would bring. */
 export interface GearExplanation {

@@ -1,4 +1,4 @@
-import { type CascadeSpec, cascadeMethodOf } from '../artifacts/index.js';
+import { type CascadeSpec, cascadeMethodOf } from '../formats/index.js';
 import { heldGears } from './held-gears.js';
 import { type GearAnswer, type GearQuestion, type GearSolution, solveGears } from './objectives.js';
 import { gearPlanBodyOf, type PlannedFamily } from './plan.js';

@@ -1,20 +1,20 @@
+import { smallestOf } from '../collections/index.js';
 import {
   counted,
   type GearScope,
   type NoPlanReason,
+  NS_PER_MS,
   scopeText,
   toldApart,
   toldUp,
   toldUpBelow,
-} from '../artifacts/index.js';
-import { smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { type ClassAnswer, type FamilyQuestion, questionOf, solvedFamily } from './family-question.js';
 import type { RangeFault } from './loop.js';
 import { type GearAnswer, type GearQuestion, type NoGears, relaxedValue } from './objectives.js';
 import type { GearProblem } from './problem.js';
 import type { ClassProblem, ResolvedCascade } from './resolve.js';
 
-const NS_PER_MS = 1e6;
 /** Sentences have figures of so many digits. */
 const DIGITS = 4;
 /** A latency with which there is a plan is told that is longer than the least one by these factors at most. */

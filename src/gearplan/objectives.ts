@@ -1,5 +1,6 @@
-import type { CascadeObjective, GearScope } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { CascadeObjective, GearScope } from '../formats/index.js';
+import { NS_PER_MS } from '../formats/index.js';
 import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';
@@ -13,7 +14,6 @@ import type { GearMethod } from './scope.js';
 import { spaceOf, surpassedModels } from './search-space.js';
 import { GearTrials } from './trials.js';
 
-const NS_PER_MS = 1e6;
 /** Accuracies that differ by less come of adding up shares. */
 const ROUNDING = 1e-12;
 /** The least latency is searched to within this share. */

@@ -1,4 +1,4 @@
-import type { HoldArrivals } from '../artifacts/index.js';
+import type { HoldArrivals } from '../formats/index.js';
 
 /** HoldTarget says what a plan is to hold. */
 export interface HoldTarget {

@@ -13,15 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  InputError,
-  makeFolderWhole,
-  type OutputPath,
-  outputFiles,
-  refuseReplacing,
-  replacingFaults,
-  writeWhole,
-} from '../../src/artifacts/index.js';
+import { makeFolderWhole, type OutputPath, outputFiles, refuseReplacing, replacingFaults, writeWhole } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 
 let folder: string;

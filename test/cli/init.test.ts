@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { type Profile, parseArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import { parseArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import * as w from '../onnx/writer.js';
 import { plan, type Ran } from './plan.js';
 

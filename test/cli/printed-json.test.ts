@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ARTIFACT_KINDS, type LoadDocument, schemaText } from '../../src/artifacts/index.js';
+import { schemaText } from '../../src/artifacts/index.js';
+import { ARTIFACT_KINDS, type LoadDocument } from '../../src/formats/index.js';
 import { matmulChain } from '../execution/tiny-models.js';
 import { PLAN_PROGRAM, plan, type Ran } from './plan.js';
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { InputError, type PipelineSpec, parseArtifact } from '../../../src/artifacts/index.js';
+import { parseArtifact } from '../../../src/artifacts/index.js';
+import { InputError, type PipelineSpec } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { plan } from '../../cli/plan.js';
 
