@@ -66,6 +66,20 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('dyorc'),
     tests: ['test/dyorc/**/*.test.ts'],
   },
+  // evaluated.test.ts plans again for every changed figure of a plan, so that its source stays out with it.
+  gearplan: {
+    sources: [...sourcesOf('gearplan'), '!src/gearplan/evaluated.ts'],
+    tests: ['test/gearplan/!(evaluated).test.ts'],
+  },
+  inferline: {
+    sources: sourcesOf('inferline'),
+    tests: ['test/inferline/**/*.test.ts'],
+  },
+  // search.test.ts runs real searches with real simulations, which take minutes.
+  hold: {
+    sources: sourcesOf('hold'),
+    tests: ['test/hold/**/!(search).test.ts'],
+  },
   // Folders are tried one at a time, because all of the room's mutants would take a day. Each is tried with the tests
   // made for it, and with the comparisons with brute force where those are its tests.
   'milp/tables': {

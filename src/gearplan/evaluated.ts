@@ -14,7 +14,7 @@ import { longestOf } from './frontier.js';
 import { levelsOf } from './levels.js';
 import { accuracyOf } from './loop.js';
 import { fitsDevice, type ModelPlacement } from './placement.js';
-import { gearPlanOf } from './plan.js';
+import { gearPlanBodyOf } from './plan.js';
 import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import { isOfSingles } from './scope.js';
@@ -25,7 +25,7 @@ const SEARCHED = ['notes', 'status'] as const;
 
 /** EvaluatedFrom is what a plan is evaluated from: its resolved spec, and the arrivals that its gears were tried with. */
 export interface EvaluatedFrom {
-  readonly spec: Parameters<typeof gearPlanOf>[0]['spec'];
+  readonly spec: Parameters<typeof gearPlanBodyOf>[0]['spec'];
   readonly files: CascadeFiles;
   readonly resolved: ResolvedCascade;
   readonly arrivalsOf: ArrivalsOf;
@@ -202,7 +202,7 @@ class ChosenPlan {
     const scope = this.scope();
     const choice = { placement, cascades, gears, accuracy, bound, scope, most: 1, isBest: false };
     const latencyNs = objective === 'latency' ? plan.sloMs * NS_PER_MS : problem.latencyNs;
-    const again = gearPlanOf({
+    const again = gearPlanBodyOf({
       ...{ spec, files, of, objective, arrivalsOf, notes: [], status: plan.status },
       solution: { problem: { ...problem, latencyNs }, choice, value, bound, scope, trials: 0 },
       limits: plan.gears.map(({ limitedBy }) => limitedBy),
@@ -219,7 +219,7 @@ function figuresOf({ p95Ms, utilization }: GearPlan['gears'][number]) {
 }
 
 /** What a file has besides what was planned. */
-type Planned = Partial<ReturnType<typeof gearPlanOf>>;
+type Planned = Partial<ReturnType<typeof gearPlanBodyOf>>;
 
 /**
  * gearChanges tells where a plan has something else than one that was made again.

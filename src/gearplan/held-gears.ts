@@ -11,7 +11,7 @@ import {
   trialsOf,
 } from './objectives.js';
 import type { GearPlanBody } from './plan-body.js';
-import { type GearChoice, spaceOf } from './planner.js';
+import type { GearChoice } from './planner.js';
 import {
   type HeldPlan,
   type JudgedPlan,
@@ -19,6 +19,7 @@ import {
   PromiseJudge,
   type SimulateGears,
 } from './promise.js';
+import { spaceOf } from './search-space.js';
 import { GearTrials, TriedGears } from './trials.js';
 
 /** How much more load than is promised a range is planned for, one after another, until its rates are held. */

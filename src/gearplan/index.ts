@@ -8,20 +8,18 @@
  * MILP of placements, and `loop.ts` is the paper's algorithm.
  */
 
-export type { ServedAccuracy } from './answer.js';
+export { type FamilyAnswer, isPlacementHard, planFamily } from './answer.js';
+export { type Cascade, cascadeOf } from './cascade.js';
+export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
 export {
   explainFamily,
-  type FamilyAnswer,
-  type FamilyQuestion,
   type FrontierPoint,
   frontierOf,
   type GearExplanation,
-  isPlacementHard,
-  planFamily,
-} from './answer.js';
-export { type Cascade, cascadeOf } from './cascade.js';
-export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
+  type ServedAccuracy,
+} from './explain.js';
 export { familyFigures } from './family-figures.js';
+export type { FamilyQuestion } from './family-question.js';
 export { type CascadeSpace, cascadeSpace } from './frontier.js';
 export { KnownModels } from './known-models.js';
 export { planByLoop } from './loop.js';

@@ -6,20 +6,12 @@ import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';
 import type { RangeFault } from './loop.js';
 import type { ModelPlacement } from './placement.js';
-import {
-  type GearChoice,
-  MOST_EVENTS,
-  mostAccurate,
-  relaxedBound,
-  relaxedPlacement,
-  type SearchEnd,
-  type SearchTools,
-  spaceOf,
-  surpassedModels,
-} from './planner.js';
+import { type GearChoice, MOST_EVENTS, mostAccurate, type SearchEnd, type SearchTools } from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { HeldPlan, NotHeldRate } from './promise.js';
+import { relaxedBound, relaxedPlacement } from './ranked-placement.js';
 import type { GearMethod } from './scope.js';
+import { spaceOf, surpassedModels } from './search-space.js';
 import { GearTrials } from './trials.js';
 
 /** Accuracies that differ by less come of adding up shares. */

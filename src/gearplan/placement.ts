@@ -341,3 +341,15 @@ function busiestOf(
   }
   return { share: busiest };
 }
+
+/** tooLarge names the models that do not fit on a device by themselves. */
+export function tooLarge({
+  models,
+  memoryBytes,
+}: {
+  readonly models: readonly FamilyModel[];
+  readonly memoryBytes: number;
+}): string[] {
+  const sets = maximalSets(models, memoryBytes);
+  return models.flatMap(({ name }, model) => (sets.some((held) => (held >> model) & 1) ? [] : [name]));
+}

@@ -52,8 +52,8 @@ export interface PlannedFamily {
   readonly held?: HeldPlan;
 }
 
-/** gearPlanOf writes a solution as a plan. */
-export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
+/** gearPlanBodyOf writes a solution as a plan. */
+export function gearPlanBodyOf(planned: PlannedFamily): GearPlanBody {
   const { spec, files, solution, status, objective, held } = planned;
   const writer = new PlanWriter(planned);
   const notes = [...new Set([...planned.notes, ...writer.profileNotes()])];

@@ -1,35 +1,22 @@
 import type { GearScope } from '../formats/index.js';
+import { BestFound, type Found, ROUNDING, UNDECIDED } from './best-found.js';
 import {
-  bestGear,
-  boundOf,
-  busyByCascade,
-  holdsCheapest,
   type LoadedCascades,
-  type LoadedLimits,
   loadedCascades,
   loadedLimits,
-  NO_PLAN,
   type RangeGear,
-  rangeBounds,
   type SearchedCascades,
 } from './best-gears.js';
-import { type Cascade, cascadeOf } from './cascade.js';
-import { type CascadeSpace, cascadeSpace, singleModels } from './frontier.js';
+import type { Cascade } from './cascade.js';
+import type { CascadeSpace } from './frontier.js';
 import { accuracyOf, planByLoop, type RangeFault } from './loop.js';
-import {
-  fullPlacement,
-  type ModelPlacement,
-  maximalSets,
-  pairedPlacements,
-  placementsOf,
-} from './placement.js';
+import { fullPlacement, type ModelPlacement, pairedPlacements, placementsOf } from './placement.js';
 import type { PlacementSolver } from './placement-solver.js';
 import type { GearProblem } from './problem.js';
-import { type GearMethod, isOfSingles } from './scope.js';
+import { provedBound, rankedPlacement, relaxedBound } from './ranked-placement.js';
+import type { GearMethod } from './scope.js';
+import { spaceOf } from './search-space.js';
 import { type ArrivalsOf, GearTrials, type TriedGears } from './trials.js';
-
-/** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
-const ROUNDING = 1e-12;
 
 /** Random search draws so many plans where nobody says. */
 const DEFAULT_DRAWS = 1000;
@@ -140,41 +127,6 @@ export function mostAccurate(problem: GearProblem, options: GearSearchOptions): 
   }
 }
 
-/**
- * spaceOf gives the cascades of a method: those of one model for baselines that have no cascades. With `surpassed`, single models
- * that others surpass are among them.
- */
-export function spaceOf(problem: GearProblem, options: SpaceOptions): CascadeSpace {
-  const { method = 'gears', interrupted, surpassed = false } = options;
-  const space = isOfSingles(method) ? singleModels(problem) : cascadeSpace(problem, interrupted);
-  if (!surpassed) return space;
-  const cascades = [...space.cascades, ...surpassedModels(problem, space)];
-  return { ...space, cascades: cascades.sort((a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs) };
-}
-
-/** SpaceOptions says which cascades a method chooses from. */
-export type SpaceOptions = Pick<GearSearchOptions, 'method' | 'interrupted' | 'surpassed'>;
-
-/**
- * surpassedModels lists the single models that a space lacks as others surpass them. Work is that of the best batch, so
- * that such a model may serve better all the same, in the batches that form.
- */
-export function surpassedModels({ models, quantile }: GearProblem, { cascades }: CascadeSpace): Cascade[] {
-  return models.flatMap((_, model) =>
-    cascades.some((one) => one.models.length === 1 && one.models[0] === model)
-      ? []
-      : [cascadeOf(models, { models: [model], thresholds: [] }, quantile)],
-  );
-}
-
-/** Found is a search's best plan so far, or why there is none. */
-type Found =
-  | { readonly placement: ModelPlacement; readonly gears: readonly RangeGear[] }
-  | { readonly error: RangeFault }
-  | typeof UNDECIDED;
-
-const UNDECIDED = { undecided: true } as const;
-
 /** byLoop plans by the loop, which moves down the cascades one by one, and so has some of them where they are many. */
 function byLoop({ problem, frontier, trials }: SearchedCascades, interrupted?: () => boolean): Found {
   const step = Math.ceil(frontier.length / MOST_LOOPED);
@@ -220,20 +172,6 @@ function byLoopPlacement(searched: SearchedCascades): ModelPlacement {
   return 'placement' in found ? found.placement : fullPlacement(models.length, devices);
 }
 
-/** RankedPlacement is a placement with bounds on the accuracy of its ranges, and of all of them. */
-export interface RankedPlacement {
-  readonly placement: ModelPlacement;
-  readonly busy: Float64Array;
-  readonly bounds: Float64Array;
-  readonly bound: number;
-}
-
-function rankedPlacement(searched: LoadedCascades, placement: ModelPlacement): RankedPlacement {
-  const busy = busyByCascade(searched, placement);
-  const bounds = rangeBounds(searched, busy);
-  return { placement, busy, bounds, bound: boundOf(searched.problem, bounds) };
-}
-
 /**
  * overPlacements looks at the placement of the loop, and then at all placements where they are few. Where they are many,
  * it looks at the solver's first.
@@ -271,31 +209,6 @@ function overPlacements(searched: SearchedCascades, options: GearSearchOptions):
   return answerOf(searched, found, { isWhole, isBest: isWhole && all, bound });
 }
 
-/**
- * provedBound bounds the accuracy of any plan: as if every device held every model and, where that is not so, by the best of
- * the placements that are listed, or by what a solver proves of all. It is below 0 where no placement has the time for a plan.
- */
-function provedBound(
-  { byWork, byModel }: LoadedLimits,
-  {
-    placements,
-    solvePlacement,
-  }: {
-    readonly placements: readonly ModelPlacement[] | undefined;
-    readonly solvePlacement: PlacementSolver | undefined;
-  },
-): number {
-  const bound = relaxedBound(byWork);
-  if (byModel === undefined || bound < 0) return bound;
-  if (placements !== undefined)
-    return placements.reduce(
-      (most, placement) => Math.max(most, rankedPlacement(byModel, placement).bound),
-      NO_PLAN,
-    );
-  const solved = solvePlacement?.(byModel, { kind: 'accuracy' });
-  return solved === 'infeasible' ? NO_PLAN : Math.min(bound, solved?.bound ?? 1);
-}
-
 /** someCascades is the cascades that a MILP chooses from: some of them where they are many. */
 function someCascades({ problem, frontier }: LoadedCascades): LoadedCascades {
   const step = Math.ceil(frontier.length / MOST_STATED);
@@ -303,54 +216,6 @@ function someCascades({ problem, frontier }: LoadedCascades): LoadedCascades {
     problem,
     frontier.filter((_, index) => index % step === 0 || index === frontier.length - 1),
   );
-}
-
-/** BestFound keeps the most accurate plan of the placements that were tried. */
-class BestFound {
-  accuracy = Number.NEGATIVE_INFINITY;
-  found: Found | undefined;
-  /** Why the first placement has no plan that has none. */
-  error: Found | undefined;
-
-  constructor(
-    private readonly searched: SearchedCascades,
-    private readonly how: { readonly all: boolean; readonly interrupted: () => boolean },
-  ) {}
-
-  /**
-   * tryOn gives each range its most accurate cascade on a placement. It goes on to the next placement as soon as this one
-   * cannot be better any more. Where the cheapest cascade serves the highest loads, ranges come from the lowest on, so that
-   * cascades which fail in one are tried last in those of higher loads; they would fail there too, but for chance. Else
-   * the highest range comes first, in which the placement fails if it does.
-   */
-  tryOn({ placement, busy, bounds, bound }: RankedPlacement): void {
-    const { problem, frontier } = this.searched;
-    const { all } = this.how;
-    const gears = new Array<RangeGear>(problem.ranges.length);
-    const order = [...problem.ranges.keys()];
-    const top = order.at(-1) as number;
-    const isRising = !all && holdsCheapest(this.searched, { range: top, placement, busy });
-    let from = 0;
-    let hope = bound;
-    for (const range of isRising ? order : order.reverse()) {
-      if (this.how.interrupted()) return;
-      const found = bestGear(this.searched, { range, placement, busy, all, from });
-      if ('error' in found) {
-        this.error ??= { error: { ...found.error, range } };
-        return;
-      }
-      const { share } = problem.ranges[range] as GearProblem['ranges'][number];
-      const lost = (bounds[range] as number) - (frontier[found.index] as Cascade).accuracy;
-      hope -= share * lost;
-      if (hope < this.accuracy - ROUNDING) return;
-      if (isRising) from = found.index;
-      gears[range] = found;
-    }
-    const accuracy = accuracyOf(problem, frontier, gears);
-    if (accuracy <= this.accuracy) return;
-    this.accuracy = accuracy;
-    this.found = { placement, gears };
-  }
 }
 
 /** unchanging finds the most accurate cascade that serves all ranges, on devices that hold as many of its models as fit. */
@@ -432,21 +297,4 @@ function answerOf(
         ...(bound < 0 ? {} : { tried: frontier.length }),
       }
     : { status: 'undecided', trials: count };
-}
-
-/** relaxedBound bounds the accuracy of any plan, as if every device held every model. It is below 0 where there is none. */
-export function relaxedBound(searched: LoadedCascades): number {
-  return relaxedPlacement(searched).bound;
-}
-
-/** relaxedPlacement is the placement of every model on every device, as if they had the memory, with its bounds. */
-export function relaxedPlacement(searched: LoadedCascades): RankedPlacement {
-  const { models, devices } = searched.problem;
-  return rankedPlacement(searched, fullPlacement(models.length, devices));
-}
-
-/** tooLarge names the models that do not fit on a device by themselves. */
-export function tooLarge({ models, memoryBytes }: Pick<GearProblem, 'models' | 'memoryBytes'>): string[] {
-  const sets = maximalSets(models, memoryBytes);
-  return models.flatMap(({ name }, model) => (sets.some((held) => (held >> model) & 1) ? [] : [name]));
 }

@@ -23,7 +23,7 @@ import {
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
-import { tooLarge } from './planner.js';
+import { tooLarge } from './placement.js';
 import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
 
 /** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */

@@ -18,11 +18,7 @@ export {
   SEARCH_SEEDS,
   TRIAL_REQUESTS,
 } from './runs.js';
-export {
-  atNoMargin,
-  type HoldOutcome,
-  type HoldTarget,
-  searchHeld,
-} from './search.js';
+export { atNoMargin, type HoldOutcome, searchHeld } from './search.js';
 export { heldProblem } from './settings.js';
+export type { HoldTarget } from './target.js';
 export type { HoldProgress, HoldTools, RatedPlan } from './tools.js';

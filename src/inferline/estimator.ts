@@ -15,8 +15,9 @@ import { type Feed, StageRun } from './stage-run.js';
 /**
  * estimatorOf makes InferLine's Estimator (§4.2): it serves a sample by first-come queues, one for each stage, from
  * which a replica that falls free takes what waits, up to its batch, at once. Nothing is dropped. It gives every request
- * the latency that simulations give it under the scheduler `inferline`, with one difference: a batch that is sent along
- * an edge waits for no link, where in simulations all that a server sends shares its uplink. Stages are served one after
+ * the latency that simulations give it under the scheduler `inferline`, with two differences: a batch that is sent along
+ * an edge waits for no link, where in simulations all that a server sends shares its uplink; and requests that several
+ * edges bring to a stage in the same nanosecond may be served there in another order. Stages are served one after
  * another in topological order, each over the whole sample, so that an estimate costs time in proportion to the visits of
  * stages and needs no queue of events. Stages that no change since the last estimate can reach are not served again.
  */

@@ -459,3 +459,27 @@ describe('planFamily() where no plan holds its latency in simulation', () => {
     }
   });
 });
+
+describe('The accuracy over all requests', () => {
+  it('weighs each gear by the requests of its range, whose loads are equally likely', () => {
+    let differs = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const problem = randomProblem(seed);
+      const answer = planned({ objective: 'accuracy', accuracy: 0, problems: [problem] });
+      if (!('plan' in answer)) continue;
+      const { gears, requestAccuracy, accuracy } = answer.plan;
+      // Loads of each range are taken one by one, in the middles of equal parts.
+      const loads = gears.flatMap(({ fromRps, toRps, share, accuracy: right }) =>
+        Array.from({ length: 100 }, (_, k) => ({
+          requests: share * (fromRps + ((toRps - fromRps) * (k + 0.5)) / 100),
+          right,
+        })),
+      );
+      const all = loads.reduce((sum, { requests }) => sum + requests, 0);
+      const right = loads.reduce((sum, load) => sum + load.requests * load.right, 0);
+      expect(requestAccuracy, `seed ${seed}`).toBeCloseTo(right / all, 9);
+      if (Math.abs(requestAccuracy - accuracy) > 1e-3) differs += 1;
+    }
+    expect(differs).toBeGreaterThan(3);
+  });
+});

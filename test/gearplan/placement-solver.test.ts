@@ -14,7 +14,7 @@ import {
   solveGears,
 } from '../../src/gearplan/index.js';
 import { placementsOf } from '../../src/gearplan/placement.js';
-import { relaxedBound } from '../../src/gearplan/planner.js';
+import { relaxedBound } from '../../src/gearplan/ranked-placement.js';
 import { type HighsEngine, loadHighs } from '../../src/milp/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases, seeds } from '../cases.js';

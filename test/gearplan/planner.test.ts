@@ -9,7 +9,7 @@ import {
   solveGears,
 } from '../../src/gearplan/index.js';
 import { placementsOf } from '../../src/gearplan/placement.js';
-import { relaxedBound } from '../../src/gearplan/planner.js';
+import { relaxedBound } from '../../src/gearplan/ranked-placement.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases, seeds } from '../cases.js';
