@@ -18,7 +18,6 @@ export default defineConfig({
     // A larger young generation spares a good part of the garbage collector's work.
     execArgv: ['--max-semi-space-size=64'],
     // Files share a process: loading the modules anew for each would take a fifth of the time.
-    experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/vitest' },
     pool: 'forks',
     isolate: false,
     // Tests that ask ONNX Runtime directly: no telemetry, as in our executors.
