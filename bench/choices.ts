@@ -9,7 +9,7 @@
  * is the coefficient of variation of executions, and `--only` names a part of the choices that are shown.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { type PooledPlan, ToldFaults } from '../src/artifacts/index.js';
+import { type PooledPlan, ToldFaults } from '../src/formats/index.js';
 import { topologyOf } from '../src/plans/index.js';
 import { streamOf, streamsOf } from '../src/random/index.js';
 import { type ChosenScheduler, chosenScheduler, makeCore, type StageTopology } from '../src/serving/index.js';

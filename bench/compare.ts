@@ -7,7 +7,7 @@
  * comparable (another bench, machine, Node major, option or input), names each difference, and ends with status 2. The
  * commits may differ.
  */
-import { InputError } from '../src/artifacts/index.js';
+import { InputError } from '../src/formats/index.js';
 import { benchArguments } from './arguments.js';
 import { compared } from './results/comparison.js';
 import { readResult } from './results/read-result.js';

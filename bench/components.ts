@@ -14,7 +14,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GraphBuilder } from '../examples/models/graph.js';
-import { sha256Of } from '../src/artifacts/index.js';
 import {
   type BatchTask,
   type ComponentExecutor,
@@ -24,6 +23,7 @@ import {
   startComponentExecutor,
   type TensorData,
 } from '../src/execution/index.js';
+import { sha256Of } from '../src/formats/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';

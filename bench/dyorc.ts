@@ -17,7 +17,7 @@
  *
  * Processor times are of whole runs in virtual time, the driver included.
  */
-import type { WorkflowPlan } from '../src/artifacts/index.js';
+import type { WorkflowPlan } from '../src/formats/index.js';
 import type { WorkflowScheduler } from '../src/serving/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { azureLoad, hasTrace, type LoadAsked } from './dyorc/azure-load.js';

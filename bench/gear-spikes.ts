@@ -15,7 +15,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { simulatePlan } from '../src/api/index.js';
-import type { CascadeMethod, SimulationReport } from '../src/artifacts/index.js';
+import type { CascadeMethod, SimulationReport } from '../src/formats/index.js';
 import { type FamilyModel, rangesOf } from '../src/gearplan/index.js';
 import { streamOf } from '../src/random/index.js';
 import { benchArguments, benchNumber } from './arguments.js';

@@ -27,7 +27,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { medianSorted } from 'simple-statistics';
 import { simulatePlan } from '../src/api/index.js';
-import type { CascadeSpec, GearPlan } from '../src/artifacts/index.js';
+import type { CascadeSpec, GearPlan } from '../src/formats/index.js';
 import {
   type Cascade,
   cascadeOf,

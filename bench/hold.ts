@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../src/artifacts/index.js';
+import { emittedHead } from '../src/artifacts/index.js';
+import { type PooledPlan, type PooledSpec, ToldFaults } from '../src/formats/index.js';
 import {
   type HeldRates,
   type HeldRun,

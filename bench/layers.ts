@@ -10,9 +10,9 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { layersBeforeBlocks, type PlannedPartition, type Profile } from '../src/artifacts/index.js';
 import { unitsOf } from '../src/checks/index.js';
 import { type Device, startExecutor } from '../src/execution/index.js';
+import { layersBeforeBlocks, type PlannedPartition, type Profile } from '../src/formats/index.js';
 import {
   type LayerTimes,
   type PreparedModel,

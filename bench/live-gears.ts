@@ -32,7 +32,7 @@ import {
   type CauseParts,
   type LoadDocument,
   type SimulationReport,
-} from '../src/artifacts/index.js';
+} from '../src/formats/index.js';
 import { openBundle, startServer } from '../src/runtime/index.js';
 import { Decision } from '../src/serving/index.js';
 import { benchArguments, benchNumber } from './arguments.js';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatePlan } from '../src/api/index.js';
-import { BUNDLE_MANIFEST } from '../src/artifacts/index.js';
+import { BUNDLE_MANIFEST } from '../src/formats/index.js';
 import { type RunningServer, startServer } from '../src/runtime/index.js';
 import { Decision } from '../src/serving/index.js';
 import { benchArguments, benchNumber } from './arguments.js';

@@ -18,7 +18,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mean } from 'simple-statistics';
-import type { PipelineMethod } from '../src/artifacts/index.js';
+import type { PipelineMethod } from '../src/formats/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import {
   gammaLoad,

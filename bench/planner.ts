@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
+import { checkPlan } from '../src/checks/index.js';
 import type {
   Cluster,
   DeviceClass,
   PlannerOptions,
   PooledSpec,
   PooledSpecModel,
-} from '../src/artifacts/index.js';
-import { checkPlan } from '../src/checks/index.js';
+} from '../src/formats/index.js';
 import {
   type HighsEngine,
   loadHighs,

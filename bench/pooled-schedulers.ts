@@ -12,7 +12,8 @@
  * `--against` by more than two standard errors of the differences seed by seed.
  */
 import { resolve } from 'node:path';
-import { loadArtifact, type PooledPlan, ToldFaults } from '../src/artifacts/index.js';
+import { loadArtifact } from '../src/artifacts/index.js';
+import { type PooledPlan, ToldFaults } from '../src/formats/index.js';
 import { applicationsOf, plannedScheduler, planTopologyOf } from '../src/plans/index.js';
 import { streamsOf } from '../src/random/index.js';
 import { makeCore } from '../src/serving/index.js';

@@ -14,7 +14,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BUNDLE_MANIFEST } from '../src/artifacts/index.js';
+import { BUNDLE_MANIFEST } from '../src/formats/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { writeMaterial } from './fuzz/material.js';
 import { inputsAt, saveResult } from './results/result.js';

@@ -22,7 +22,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { median } from 'simple-statistics';
 import type { SimulateOptions } from '../src/api/index.js';
-import type { PipelineMethod } from '../src/artifacts/index.js';
+import type { PipelineMethod } from '../src/formats/index.js';
 import { streamOf } from '../src/random/index.js';
 import { TUNERS, type TunerName } from '../src/serving/index.js';
 import { DrawnArrivals, phasedLoad, traceText } from '../src/workload/index.js';

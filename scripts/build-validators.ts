@@ -5,7 +5,8 @@
  */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ARTIFACT_KINDS, validatorsCode } from '../src/artifacts/index.js';
+import { validatorsCode } from '../src/artifacts/index.js';
+import { ARTIFACT_KINDS } from '../src/formats/index.js';
 
 const project = resolve(import.meta.dirname, '../..');
 const folder = join(project, 'dist/validators');

@@ -6,7 +6,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
+import { ARTIFACT_KINDS } from '../src/formats/index.js';
 import { folder, must, npmInstall, plan, project, served, user } from './package/installed.js';
 
 const EXPECTED =

@@ -1,12 +1,13 @@
 /**
- * This script checks that the types of src/artifacts agree exactly with schemas/*.schema.json. It generates types from
+ * This script checks that the types of src/formats agree exactly with schemas/*.schema.json. It generates types from
  * the schemas, and the compiler compares them with the hand-written ones, type for type.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import ts from 'typescript';
-import { ARTIFACT_KINDS, type ArtifactKind, schemaSource } from '../src/artifacts/index.js';
+import { schemaSource } from '../src/artifacts/index.js';
+import { ARTIFACT_KINDS, type ArtifactKind } from '../src/formats/index.js';
 
 interface Schema {
   title?: string;
@@ -44,13 +45,13 @@ function localRefs<T>(part: T, kind: ArtifactKind): T {
 }
 
 /**
- * comparison writes a program that compiles only if the types that the artifacts room exports are those of
+ * comparison writes a program that compiles only if the types that the formats room exports are those of
  * the schemas with the same titles.
  */
 function comparison(generated: string): string {
   const room = ts.createSourceFile(
     'index.ts',
-    ts.sys.readFile(join(project, 'src/artifacts/index.ts')) ?? '',
+    ts.sys.readFile(join(project, 'src/formats/index.ts')) ?? '',
     99,
   );
   const exported = new Set<string>();
@@ -64,7 +65,7 @@ function comparison(generated: string): string {
   if (shared.length < 10) throw new Error(`only ${shared.length} types to compare: ${shared.join(', ')}`);
   return [
     "import type * as schema from './generated.js';",
-    `import type * as room from '${join(project, 'src/artifacts/index.js')}';`,
+    `import type * as room from '${join(project, 'src/formats/index.js')}';`,
     'type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;',
     // A document may be read-only here, which says nothing about its JSON.
     'type Writable<T> = T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T;',

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CascadeSpec, Profile } from '../src/artifacts/index.js';
+import type { CascadeSpec, Profile } from '../src/formats/index.js';
 import { streamOf } from '../src/random/index.js';
 
 /** The models of the family, from the fastest and least accurate to the slowest and most accurate. */

@@ -1,4 +1,4 @@
-import type { Gear, GearPlan, GearStage } from '../src/artifacts/index.js';
+import type { Gear, GearPlan, GearStage } from '../src/formats/index.js';
 
 /** GivenGears is what a test says of a gear plan. */
 export interface GivenGears {

@@ -1,4 +1,4 @@
-import type { PipelinePlan, PlannedEdge, PlannedStage } from '../src/artifacts/index.js';
+import type { PipelinePlan, PlannedEdge, PlannedStage } from '../src/formats/index.js';
 import { edgeBytes, longestPath, scaleFactors } from '../src/pipeline/index.js';
 import { readStageGraph } from '../src/plans/index.js';
 

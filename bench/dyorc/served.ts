@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import type { OpenCluster, WorkflowPlan, WorkflowSpec } from '../../src/artifacts/index.js';
+import type { OpenCluster, WorkflowPlan, WorkflowSpec } from '../../src/formats/index.js';
 import { uniformAt } from '../../src/random/index.js';
 import type { WorkflowScheduler } from '../../src/serving/index.js';
 import { RecordedRuns, simulatedWorkflows, type WorkflowLoad } from '../../src/simulation/index.js';

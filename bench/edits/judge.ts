@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CheckedInput, type InputFile, type PlanChecks, sha256Of } from '../../src/artifacts/index.js';
+import { type CheckedInput, type InputFile, type PlanChecks, sha256Of } from '../../src/formats/index.js';
 import { faultsOf, plan, type Ran } from '../fuzz/program.js';
 import type { Edit } from './edits.js';
 import type { WrittenPlan } from './written-plans.js';

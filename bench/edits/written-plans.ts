@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { writeModels } from '../fuzz/material.js';
 import { plan } from '../fuzz/program.js';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GraphBuilder } from '../../examples/models/graph.js';
-import { type Profile, sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
+import { type Profile, sha256Of, type TensorSpec } from '../../src/formats/index.js';
 import { plan } from './program.js';
 
 /** WIDTH is the width of the rows that the first model takes. */

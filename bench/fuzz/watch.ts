@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { sha256Of } from '../../src/artifacts/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 
 /** MOST_CPU_MS and MOST_BYTES are the most CPU time and memory that a case may take, beyond what its input needs. */
 const MOST_CPU_MS = 1000;

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { CascadeSpec, GearPlan } from '../../src/artifacts/index.js';
+import type { CascadeSpec, GearPlan } from '../../src/formats/index.js';
 import type { FamilyModel } from '../../src/gearplan/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 

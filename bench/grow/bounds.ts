@@ -1,4 +1,4 @@
-import type { ArtifactKind } from '../../src/artifacts/index.js';
+import type { ArtifactKind } from '../../src/formats/index.js';
 import type { GROWERS } from './growers.js';
 
 /**

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { loadServer } from '../../src/api/index.js';
-import type { LoadDocument } from '../../src/artifacts/index.js';
+import type { LoadDocument } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { DrawnArrivals, phasedLoad, traceText } from '../../src/workload/index.js';
 

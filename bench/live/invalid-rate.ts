@@ -1,4 +1,4 @@
-import { ToldFaults } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { plannedScheduler } from '../../src/plans/index.js';
 import { streamsOf } from '../../src/random/index.js';
 import type { OpenedBundle } from '../../src/runtime/index.js';

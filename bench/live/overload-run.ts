@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatePlan } from '../../src/api/index.js';
-import type { LoadDocument, SimulationReport } from '../../src/artifacts/index.js';
+import type { LoadDocument, SimulationReport } from '../../src/formats/index.js';
 import { type OpenedBundle, type RunningServer, startServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';
 import type { Client } from './client.js';

@@ -22,7 +22,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BUNDLE_MANIFEST } from '../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST } from '../../src/formats/index.js';
 import { openBundle } from '../../src/runtime/index.js';
 import { benchArguments, benchNumber } from '../arguments.js';
 import { inputsAt, measuresOf, saveResult } from '../results/result.js';

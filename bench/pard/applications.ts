@@ -11,7 +11,7 @@
  * least SLO is in time where its application's is longer. The drop rate is the share that is not in time.
  */
 import { mean, sampleStandardDeviation } from 'simple-statistics';
-import { type PipelinePlan, ToldFaults } from '../../src/artifacts/index.js';
+import { type PipelinePlan, ToldFaults } from '../../src/formats/index.js';
 import { applicationsOf, pipelineTopologyOf, planOf } from '../../src/plans/index.js';
 import { streamsOf } from '../../src/random/index.js';
 import { chosenScheduler, makeCore } from '../../src/serving/index.js';

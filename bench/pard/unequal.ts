@@ -12,7 +12,7 @@
  * The drop rate counts late requests. The invalid rate is of device time. Differences are to PARD under `mean`, seed by seed,
  * with two standard errors.
  */
-import type { OtherReplicas, PipelinePlan, PlannedStage, StagePlacement } from '../../src/artifacts/index.js';
+import type { OtherReplicas, PipelinePlan, PlannedStage, StagePlacement } from '../../src/formats/index.js';
 import { applicationsOf, planOf, planTopologyOf } from '../../src/plans/index.js';
 import { streamsOf, uniformAt } from '../../src/random/index.js';
 import { makeCore, type Pool, type StageTopology } from '../../src/serving/index.js';

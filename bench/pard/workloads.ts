@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import { loadArtifact } from '../../src/artifacts/index.js';
 import {
-  loadArtifact,
   type OpenCluster,
   type PipelinePlan,
   type PipelineSpec,
@@ -12,7 +12,7 @@ import {
   type PolicyGiven,
   type Profile,
   ToldFaults,
-} from '../../src/artifacts/index.js';
+} from '../../src/formats/index.js';
 import { leastSloMs, scaleFactors } from '../../src/pipeline/index.js';
 import { chosenTuner, plannedScheduler, readStageGraph } from '../../src/plans/index.js';
 import { type SimulationSetup, type TraceWorkload, traceWorkload } from '../../src/simulation/index.js';

@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { stringify } from 'yaml';
 import { type SimulateOptions, simulatePlan } from '../../src/api/index.js';
-import {
-  loadArtifact,
-  type PipelineLoad,
-  type PipelineMethod,
-  type PipelinePlan,
-  type PipelineSpec,
-  type Profile,
-} from '../../src/artifacts/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
+import type {
+  PipelineLoad,
+  PipelineMethod,
+  PipelinePlan,
+  PipelineSpec,
+  Profile,
+} from '../../src/formats/index.js';
 import { leastSloMs } from '../../src/pipeline/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 

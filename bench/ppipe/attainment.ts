@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import type { PooledPlan } from '../../src/formats/index.js';
 import { topologyOf } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import {

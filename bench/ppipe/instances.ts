@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Cluster, PooledSpec, PooledSpecModel, Profile } from '../../src/artifacts/index.js';
+import type { Cluster, PooledSpec, PooledSpecModel, Profile } from '../../src/formats/index.js';
 import type { ProfileFile } from '../../src/milp/index.js';
 
 /** Instance is a published instance (../shared/data/ppipe), as that folder's README describes it. */

@@ -6,7 +6,7 @@ import {
   type PooledPlan,
   type Profile,
   seatsOf,
-} from '../../src/artifacts/index.js';
+} from '../../src/formats/index.js';
 import { type PoolToPlace, placeVirtualGpus } from '../../src/milp/index.js';
 import { type Instance, type ReferencePipeline, readInstances, readProfile, specOf } from './instances.js';
 

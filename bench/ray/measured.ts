@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyLoad } from '../../src/api/index.js';
-import type { CauseParts, LoadDocument, VerifiedExecutions } from '../../src/artifacts/index.js';
+import type { CauseParts, LoadDocument, VerifiedExecutions } from '../../src/formats/index.js';
 import { prepareSimulation, SimulationPool, simulationReport } from '../../src/simulation/index.js';
 import type { Client } from '../live/client.js';
 import { otherWork } from '../live/other-work.js';

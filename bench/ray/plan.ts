@@ -5,7 +5,8 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { median } from 'simple-statistics';
 import { resnet18 } from '../../examples/models/resnet18.js';
 import { deployPlan, partitionModelFile, solveSpec } from '../../src/api/index.js';
-import { BUNDLE_MANIFEST, loadArtifact, type PooledPlan, type Profile } from '../../src/artifacts/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, type PooledPlan, type Profile } from '../../src/formats/index.js';
 
 /** What runs the stages: something that sleeps for the planned times, or emulated devices that compute on a CPU. */
 export type ExecutorKind = 'sleeper' | 'cpu';

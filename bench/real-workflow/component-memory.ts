@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { loadArtifact, type TensorSpec } from '../../src/artifacts/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
 import { startComponentExecutor, type TensorData } from '../../src/execution/index.js';
+import type { TensorSpec } from '../../src/formats/index.js';
 
 const KIB = 1024;
 

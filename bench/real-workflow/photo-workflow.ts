@@ -1,7 +1,7 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { WorkflowSpec } from '../../src/artifacts/index.js';
+import type { WorkflowSpec } from '../../src/formats/index.js';
 import { memoryOfComponent } from './component-memory.js';
 import { PHOTO_COMPONENTS, writePhotoModels } from './photo-models.js';
 import { planCommand } from './plan-commands.js';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { loadArtifact, loadRuns, type Run, type WorkflowPlan } from '../../src/artifacts/index.js';
+import { loadArtifact, loadRuns } from '../../src/artifacts/index.js';
+import type { Run, WorkflowPlan } from '../../src/formats/index.js';
 import type { LoadReport } from '../../src/loadgen/index.js';
 import { RecordedRuns, simulatedWorkflows, type WorkflowRun } from '../../src/simulation/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { fault, InputError } from '../../src/artifacts/index.js';
+import { fault, InputError } from '../../src/formats/index.js';
 import type { BenchResult } from './result.js';
 
 /**

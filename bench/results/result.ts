@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { basename, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sha256Of } from '../../src/artifacts/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 
 /** Measure is one figure of a bench, in all its repeats. */
 export interface Measure {

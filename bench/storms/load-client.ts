@@ -2,7 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BUNDLE_MANIFEST, loadArtifact, type PooledPlan } from '../../src/artifacts/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, type PooledPlan } from '../../src/formats/index.js';
 import { driveLoad, type LoadReport } from '../../src/loadgen/index.js';
 
 /** Target is the bundle and the model of a storm. */

@@ -5,7 +5,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { fault, InputError, writeWhole } from '../../src/artifacts/index.js';
+import { writeWhole } from '../../src/artifacts/index.js';
+import { fault, InputError } from '../../src/formats/index.js';
 import { buildModel, type Given, MODEL_NAMES, type ModelName, optionsOf } from './options.js';
 
 const USAGE = `Usage: node dist/examples/models/build.js <${MODEL_NAMES.join('|')}|all> --out <folder>

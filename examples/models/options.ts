@@ -1,4 +1,4 @@
-import { fault, InputError } from '../../src/artifacts/index.js';
+import { fault, InputError } from '../../src/formats/index.js';
 import { BERT_SIZES, type BertOptions, type BertSize, bert, MOST_POSITIONS } from './bert.js';
 import { bertExported, type ExportedTextOptions, gptExported } from './exported-text.js';
 import { type ExportedVitOptions, VIT_PATCH, vitExported } from './exported-vit.js';

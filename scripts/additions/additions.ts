@@ -18,11 +18,15 @@ export const ADDITIONS: readonly Addition[] = [
     name: 'a kind of plan',
     insertions: [
       {
-        file: 'src/artifacts/schemas.ts',
+        file: 'src/formats/artifact-kinds.ts',
         after: 'export interface ArtifactTypes {',
         member: "'trial-plan': Omit<PipelinePlan, 'kind'> & { kind: 'trial-plan' };",
       },
-      { file: 'src/artifacts/schemas.ts', after: 'export const ARTIFACT_KINDS = [', member: "'trial-plan'," },
+      {
+        file: 'src/formats/artifact-kinds.ts',
+        after: 'export const ARTIFACT_KINDS = [',
+        member: "'trial-plan',",
+      },
       {
         file: 'src/plans/served-plan.ts',
         after: 'export type StagePlan =',
@@ -34,11 +38,11 @@ export const ADDITIONS: readonly Addition[] = [
     name: 'a kind of spec',
     insertions: [
       {
-        file: 'src/artifacts/schemas.ts',
+        file: 'src/formats/artifact-kinds.ts',
         after: 'export interface ArtifactTypes {',
         member: "trial: Omit<PipelineSpec, 'kind'> & { kind: 'trial' };",
       },
-      { file: 'src/artifacts/schemas.ts', after: 'export const ARTIFACT_KINDS = [', member: "'trial'," },
+      { file: 'src/formats/artifact-kinds.ts', after: 'export const ARTIFACT_KINDS = [', member: "'trial'," },
       { file: 'src/specs/spec-kind.ts', after: 'export const SPEC_KINDS = [', member: "'trial'," },
     ],
   },
@@ -64,9 +68,7 @@ export const ADDITIONS: readonly Addition[] = [
   },
   {
     name: 'a deploy target',
-    insertions: [
-      { file: 'src/artifacts/bundle.ts', after: 'export type DeployTarget =', member: "'trial' |" },
-    ],
+    insertions: [{ file: 'src/formats/bundle.ts', after: 'export type DeployTarget =', member: "'trial' |" }],
   },
 ];
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { resnet18 } from '../../examples/models/resnet18.js';
 import { deployPlan, partitionModelFile, solveSpec } from '../../src/api/index.js';
-import type { GearPlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
+import type { GearPlan, Profile } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { certaintyOf, predictionOf } from '../../src/records/index.js';
 

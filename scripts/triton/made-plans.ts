@@ -2,16 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { resnet18, unet } from '../../examples/models/index.js';
 import { partitionModelFile } from '../../src/api/index.js';
-import {
-  type DeviceProfile,
-  emittedHead,
-  inputFile,
-  type PooledPlan,
-  type Profile,
-  saveArtifact,
-  servingMarks,
-  sha256OfFile,
-} from '../../src/artifacts/index.js';
+import { emittedHead, inputFile, saveArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import { type DeviceProfile, type PooledPlan, type Profile, servingMarks } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 
 const PIXELS = 16;

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { type FaultPlace, fault, InputError, readWhole, type ToldFaults } from '../artifacts/index.js';
+import { readWhole } from '../artifacts/index.js';
+import { type FaultPlace, fault, InputError, type ToldFaults } from '../formats/index.js';
 
 /** No token file, certificate or key is as large. */
 const MOST_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { type FaultPlace, fault, option, type ToldFaults } from '../artifacts/index.js';
+import { type FaultPlace, fault, option, type ToldFaults } from '../formats/index.js';
 import { readSecret, readText } from './secret-file.js';
 
 /** TlsPaths names files in PEM: a certificate with those that it is signed by, its key, and who is trusted. */

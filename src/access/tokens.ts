@@ -1,4 +1,4 @@
-import { type FaultPlace, fault, option, type ToldFaults } from '../artifacts/index.js';
+import { type FaultPlace, fault, option, type ToldFaults } from '../formats/index.js';
 import { readSecret } from './secret-file.js';
 
 /** NamedToken is a token with the name of who has it. */

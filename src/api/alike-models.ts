@@ -1,4 +1,5 @@
-import { type Fault, fault, loadArtifact, readWhole, type TensorSpec } from '../artifacts/index.js';
+import { loadArtifact, readWhole } from '../artifacts/index.js';
+import { type Fault, fault, type TensorSpec } from '../formats/index.js';
 import { readModel } from '../onnx/index.js';
 
 /** AlikeModel is a model of a cascade with where its profile is or will be, and its file. */

@@ -1,5 +1,5 @@
-import { layersBeforeBlocks, type Measurement, type Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
+import { layersBeforeBlocks, type Measurement, type Profile } from '../formats/index.js';
 import { boundaryChange, type PreparedModel } from '../profiler/index.js';
 
 /**

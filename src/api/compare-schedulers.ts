@@ -1,11 +1,5 @@
-import {
-  DEFAULT_SCHEDULER,
-  outputFiles,
-  type SchedulerComparison,
-  saveArtifact,
-  ToldFaults,
-  withChecks,
-} from '../artifacts/index.js';
+import { outputFiles, saveArtifact } from '../artifacts/index.js';
+import { DEFAULT_SCHEDULER, type SchedulerComparison, ToldFaults, withChecks } from '../formats/index.js';
 import {
   type ComparedSchedulers,
   type ComparisonOptions,

@@ -1,13 +1,7 @@
-import {
-  type CountedSamples,
-  firstFaults,
-  InputError,
-  type Loaded,
-  ToldFaults,
-  withTemporaryFolder,
-} from '../artifacts/index.js';
+import { withTemporaryFolder } from '../artifacts/index.js';
 import { writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
+import { type CountedSamples, firstFaults, InputError, type Loaded, ToldFaults } from '../formats/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import { type RunPipeline, resolveRun, scaleFactors } from '../pipeline/index.js';
 import { edgeOf, readStageGraph, servedPipelineOf } from '../plans/index.js';

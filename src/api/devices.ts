@@ -1,5 +1,6 @@
-import { type DeviceList, emittedHead } from '../artifacts/index.js';
+import { emittedHead } from '../artifacts/index.js';
 import { parseDevice, probeDevices } from '../execution/index.js';
+import type { DeviceList } from '../formats/index.js';
 
 /**
  * listDevices reports which devices of this machine can profile and serve.

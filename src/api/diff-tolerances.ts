@@ -10,7 +10,7 @@ import {
   option,
   type PlanDifference,
   sidesOf,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { hourlyCost } from '../pipeline/index.js';
 
 /** Tolerance is how far a figure of two plans may differ: by a share of the earlier one, or by so much. */

@@ -1,6 +1,5 @@
+import { emittedHead, everyInput, inputFile, loadArtifact, withOwnFaults } from '../artifacts/index.js';
 import {
-  emittedHead,
-  everyInput,
   type Fault,
   type FieldChange,
   fault,
@@ -8,12 +7,9 @@ import {
   firstFaults,
   type GateCheck,
   InputError,
-  inputFile,
-  loadArtifact,
   option,
   type PlanDifference,
-  withOwnFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { type Plans, priceChange, type Tolerance, toleranceChecks } from './diff-tolerances.js';
 
 /** No more fields are told one by one. */

@@ -1,4 +1,4 @@
-import { fault, type GateCheck, InputError, option } from '../artifacts/index.js';
+import { fault, type GateCheck, InputError, option } from '../formats/index.js';
 
 /** JudgedShare is an attainment to be judged; `low` is the lower end of its interval over several runs. */
 export interface JudgedShare {

@@ -1,19 +1,21 @@
 import {
   decodedText,
   everyInput,
-  fault,
-  InputError,
   inputFile,
-  option,
   outputFiles,
-  type Profile,
   readWhole,
-  refuseContradictions,
   refuseReplacing,
   saveArtifact,
+} from '../artifacts/index.js';
+import {
+  fault,
+  InputError,
+  option,
+  type Profile,
+  refuseContradictions,
   sha256Of,
   ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import {
   formatOfFiles,
   type ImportFormat,

@@ -1,5 +1,5 @@
-import { type Fault, fault, InputError, option, ToldFaults } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
+import { type Fault, fault, InputError, option, ToldFaults } from '../formats/index.js';
 import type { RemoteModel } from '../loadgen/index.js';
 import { predictionOf } from '../records/index.js';
 import { inputsOfSamples, numbersIn, readLabelled, readSamples, type SampleFile } from '../samples/index.js';

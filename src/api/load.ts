@@ -2,26 +2,28 @@ import {
   attempted,
   checkReadable,
   checkWritable,
-  type Emitted,
   emittedHead,
+  type InputPath,
+  inputFile,
+  oneErrorOf,
+  outputFiles,
+  refuseReplacing,
+  saveArtifact,
+} from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
+import {
+  type Emitted,
   type Fault,
   fault,
   type GateVerdicts,
   InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type LoadDocument,
   listed,
-  oneErrorOf,
   option,
-  outputFiles,
-  refuseReplacing,
-  saveArtifact,
   ToldFaults,
   toldBeyond,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import {
   type ClientAccess,
   type ClientAccessOptions,

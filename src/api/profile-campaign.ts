@@ -1,5 +1,5 @@
-import type { Boundary, DimValues, Measurement, Profile } from '../artifacts/index.js';
 import { parseDevice } from '../execution/index.js';
+import type { Boundary, DimValues, Measurement, Profile } from '../formats/index.js';
 import { heldCells } from '../profiler/index.js';
 import { asProfiled } from '../specs/index.js';
 

@@ -1,31 +1,33 @@
 import {
-  type CascadeModel,
   checkReadable,
   emittedHead,
   everyInput,
-  type Fault,
-  fault,
-  firstFaults,
-  InputError,
   inputFile,
-  type Loaded,
   loadArtifact,
   loadSpec,
-  option,
   outputFiles,
-  type PipelineProfile,
   pathFrom,
   profileInputs,
   refuseReplacing,
   SchemaError,
   specInputs,
-  type TensorSpec,
-  ToldFaults,
   withTemporaryFolder,
   writeWhole,
 } from '../artifacts/index.js';
 import { type StageToWrite, writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
+import {
+  type CascadeModel,
+  type Fault,
+  fault,
+  firstFaults,
+  InputError,
+  type Loaded,
+  option,
+  type PipelineProfile,
+  type TensorSpec,
+  ToldFaults,
+} from '../formats/index.js';
 import { unlikeModelFaults } from '../plans/index.js';
 import { certaintyQuality, recordsOf } from '../records/index.js';
 import { readLabelled, recordFamily } from '../samples/index.js';

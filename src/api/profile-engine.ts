@@ -1,13 +1,5 @@
-import {
-  checkWritable,
-  type EngineProfile,
-  emittedHead,
-  fault,
-  InputError,
-  listed,
-  option,
-  saveArtifact,
-} from '../artifacts/index.js';
+import { checkWritable, emittedHead, saveArtifact } from '../artifacts/index.js';
+import { type EngineProfile, fault, InputError, listed, option } from '../formats/index.js';
 import { type MeasureEngineOptions, measureEngine, type RemoteModel } from '../loadgen/index.js';
 import { ENGINE_SCHEDULERS, engineOf } from '../serving/index.js';
 

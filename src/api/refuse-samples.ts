@@ -1,4 +1,4 @@
-import { fault, InputError, option } from '../artifacts/index.js';
+import { fault, InputError, option } from '../formats/index.js';
 
 /**
  * refuseSamples refuses options that are for pipelines.

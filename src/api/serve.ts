@@ -1,4 +1,4 @@
-import type { PlanChecks } from '../artifacts/index.js';
+import type { PlanChecks } from '../formats/index.js';
 import { type RunningServer, type ServeOptions, startServer } from '../runtime/index.js';
 import { confirmBundledPlan, refuseUnchecked, type Strictness } from '../specs/index.js';
 

@@ -1,13 +1,12 @@
+import { outputFiles, saveArtifact } from '../artifacts/index.js';
 import {
   fault,
   option,
-  outputFiles,
   type SchedulerComparison,
   type SimulationReport,
-  saveArtifact,
   type ToldFaults,
   withChecks,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { jobsProgress } from '../jobs/index.js';
 import { workflowPolicyOf } from '../plans/index.js';
 import type { WorkflowScheduler } from '../serving/index.js';

@@ -1,16 +1,15 @@
+import { outputFiles, saveArtifact } from '../artifacts/index.js';
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
   type GateVerdicts,
   INPUTS_HELD,
   option,
-  outputFiles,
   type RunsFigures,
   type SimulationReport,
   type SimulationSweep,
-  saveArtifact,
   ToldFaults,
   withChecks,
-} from '../artifacts/index.js';
-import { largestOf, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { jobsProgress } from '../jobs/index.js';
 import { applicationsOf } from '../plans/index.js';
 import {

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, Pair, YAMLMap } from 'yaml';
-import { fault, InputError, isYamlPath, type PipelineSpec, parseArtifact } from '../artifacts/index.js';
+import { isYamlPath, parseArtifact } from '../artifacts/index.js';
+import { fault, InputError, type PipelineSpec } from '../formats/index.js';
 
 /** EdgeShare is the probability of an edge: `at` is its index in the `next` of a stage. */
 export interface EdgeShare {

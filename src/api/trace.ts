@@ -1,21 +1,23 @@
 import {
   checkWritable,
-  type DescribedTrace,
   emittedHead,
-  type Fault,
-  fault,
   heard,
   inputFile,
   inSteps,
-  option,
   outputFiles,
   refuseReplacing,
   StreamedFile,
+} from '../artifacts/index.js';
+import { largestOf, sorted } from '../collections/index.js';
+import {
+  type DescribedTrace,
+  type Fault,
+  fault,
+  option,
   ToldFaults,
   type TraceDescription,
   toldBeyond,
-} from '../artifacts/index.js';
-import { largestOf, sorted } from '../collections/index.js';
+} from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import { namedTrace, readTraceFile, type TraceFileOptions } from '../simulation/index.js';
 import {
@@ -151,7 +153,9 @@ export async function convertTrace(path: string, options: ConvertTraceOptions): 
         return interval === undefined ? trace : countedTrace(trace, interval);
       if (trace.kind === 'arrivals') return trace;
       const stream = streamOf(seed, 'arrivals/trace-0');
-      return drawnTrace(traceArrivals(trace, { process, stream, ...(cv === undefined ? {} : { cv }) }));
+      return heard(
+        drawnTrace(traceArrivals(trace, { process, stream, ...(cv === undefined ? {} : { cv }) })),
+      );
     },
   });
 }

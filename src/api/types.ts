@@ -1,6 +1,9 @@
 /**
  * The types that callers of the library meet besides those of a function of their own: files, options and their parts.
  */
+
+export type { WrittenBundle } from '../deploy/index.js';
+export type { FileDigest, ModelDigests, NumericArray, TensorData, Tensors } from '../execution/index.js';
 export type {
   AccuracyInterval,
   ApplicationSample,
@@ -245,9 +248,7 @@ export type {
   WorkflowSpec,
   WorstWindow,
   WrittenExample,
-} from '../artifacts/index.js';
-export type { WrittenBundle } from '../deploy/index.js';
-export type { FileDigest, ModelDigests, NumericArray, TensorData, Tensors } from '../execution/index.js';
+} from '../formats/index.js';
 export type { FrontierPoint, GearExplanation, ServedAccuracy } from '../gearplan/index.js';
 export type { NamedAction, NamedOption, PipelineExplanation, StageExplanation } from '../inferline/index.js';
 export type { JobsProgress } from '../jobs/index.js';

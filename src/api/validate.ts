@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { eachRun, isStdin, loadArtifact, manifestIn, readWhole, specName } from '../artifacts/index.js';
 import {
   ARTIFACT_KINDS,
   type ArtifactKind,
@@ -8,32 +9,26 @@ import {
   type DeployTarget,
   dipNotes,
   type EngineProfile,
-  eachRun,
   fault,
   faultAt,
   type GateVerdicts,
   INPUTS_HELD,
   InputError,
-  isStdin,
   type Loaded,
   listed,
-  loadArtifact,
   MissingError,
-  manifestIn,
   option,
   type PlanChecks,
   type PolicyFile,
   type Run,
-  readWhole,
   type SchedulerComparison,
   type ServingMarks,
   type SimulationReport,
   servingNotes,
-  specName,
   unmeasuredFaults,
   unservedOutputNote,
   type Validation,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { PlanKind } from '../plans/index.js';
 import {
   confirmBundledPlan,

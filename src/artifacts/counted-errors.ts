@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt } from 'ajv';
-import { MOST_FAULTS } from './errors.js';
+import { MOST_FAULTS } from '../formats/index.js';
 
 /** MORE_ERRORS is the keyword of an error that stands for others, which are counted and not kept. */
 export const MORE_ERRORS = 'more';
@@ -34,7 +34,7 @@ export function countErrors(ajv: Ajv): void {
       ...rule.definition,
       code(cxt) {
         const { gen } = cxt;
-        const counting = gen.scopeValue('func', { ref: counted, code: _`${new Name(COUNTED)}` });
+        const counting = gen.scopeValue('func', { ref: countedOnce, code: _`${new Name(COUNTED)}` });
         const start = gen.const('_start', names.errors);
         // Each entry of the loop ends in one of these two calls.
         for (const call of ['subschema', 'error'] as const) {
@@ -56,12 +56,12 @@ export function countErrors(ajv: Ajv): void {
 }
 
 /**
- * counted puts one error that counts in place of those of an entry, or adds them to it.
+ * countedOnce puts one error that counts in place of those of an entry, or adds them to it.
  * @param before the number of errors before the entry
  * @param start the number of errors before the list
  * @returns the number of errors now
  */
-export function counted(errors: ErrorObject[], before: number, start: number): number {
+export function countedOnce(errors: ErrorObject[], before: number, start: number): number {
   const count = [...toldErrors(errors, before)].reduce((sum, error) => sum + standsFor(error), 0);
   const last = errors[before - 1] as ErrorObject;
   if (before > start && last.keyword === MORE_ERRORS) {

@@ -1,5 +1,5 @@
 import { access, constants } from 'node:fs/promises';
-import { type Fault, faultAt, faultInFile, InputError, MissingError } from './errors.js';
+import { type Fault, faultAt, faultInFile, InputError, MissingError } from '../formats/index.js';
 import { checkPlainFile, unreadable } from './read-file.js';
 
 /**

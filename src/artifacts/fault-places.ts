@@ -1,4 +1,4 @@
-import type { Fault } from './errors.js';
+import type { Fault } from '../formats/index.js';
 import { readWhole } from './read-file.js';
 import { decodedText } from './text.js';
 import { type TextPlaces, textPlaces } from './text-places.js';

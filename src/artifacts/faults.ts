@@ -1,12 +1,17 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import {
+  didYouMean,
+  type Fault,
+  firstFaults,
+  HUGE,
+  MOST_WHOLE,
+  moreFaults,
+  shown,
+} from '../formats/index.js';
 import { type CountedErrors, MORE_ERRORS, toldErrors } from './counted-errors.js';
-import { type Fault, firstFaults, moreFaults } from './errors.js';
-import { HUGE, MOST_WHOLE } from './huge-numbers.js';
 import { type Arm, chosenArm } from './kind-faults.js';
 import { elsewhere } from './misplaced.js';
 import { referredTo, type SchemaPart, validatorOfPart } from './schemas.js';
-import { shown } from './shown.js';
-import { didYouMean } from './similar.js';
 
 /**
  * schemaFaults turns what a validator found wrong with the last value into faults for a person: the place, the fault of

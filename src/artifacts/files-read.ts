@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { sha256OfFile } from './digest.js';
-import { type Loaded, loadArtifact } from './load.js';
-import type { ArtifactKind } from './schemas.js';
+import type { ArtifactKind, Loaded } from '../formats/index.js';
+import { sha256OfFile } from './file-digest.js';
+import { loadArtifact } from './load.js';
 
 /**
  * FilesRead keeps the files that were read, so that what needs them again does not read, check and hash them again. It

@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
 import { beforeOutput, refuseReplacingAround } from './run-files.js';
 import { unwritable } from './save.js';

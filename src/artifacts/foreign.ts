@@ -1,12 +1,10 @@
 import { atOnce } from '../collections/index.js';
-import { fault, InputError } from './errors.js';
-import { notJson } from './json-scan.js';
+import { fault, InputError, notJson, refuseLargeJson } from '../formats/index.js';
 import { MOST_BYTES } from './load.js';
 import { parseYamlText } from './parse-yaml.js';
 import { readWhole } from './read-file.js';
 import { isStdin, isYamlPath, specName, stdinBytes } from './stdin.js';
 import { decodedText } from './text.js';
-import { refuseLargeJson } from './text-bounds.js';
 
 /** A text of JSON that holds a list or a map begins so; YAML takes such a text too, but far less of it is read. */
 const JSON_BEGINNING = /^\s*[[{]/;

@@ -1,93 +1,11 @@
 /**
- * This room owns the files: their types, loading, validation, saving and digests, and the errors that a person sees.
+ * This room owns the files: they are found, read, validated, saved and digested here, and nowhere else.
  *
  * Paths and text go in, and validated values come out, or every fault of the file at once. Values go in, and files come
- * out, written whole or not at all. The room knows nothing of what the values mean to a planner or a runtime.
+ * out, written whole or not at all. What the values are is said in `formats`; what they mean is known to others.
  */
-export {
-  aliasedProfiles,
-  aliasFaults,
-  classText,
-  figuresPlace,
-  measuredAs,
-  profiledClasses,
-  withAliases,
-} from './aliases.js';
-export {
-  BUNDLE_MANIFEST,
-  type Bundle,
-  type BundledComponent,
-  type BundledDevice,
-  type BundledModel,
-  type BundledPartition,
-  type BundledProgram,
-  type BundledStage,
-  type BundleFile,
-  bundledModelFiles,
-  bundledPartFiles,
-  type DeployTarget,
-} from './bundle.js';
-export {
-  type CascadeLoad,
-  type CascadeMethod,
-  type CascadeModel,
-  type CascadeObjective,
-  type CascadePlanner,
-  type CascadeSlo,
-  type CascadeSpec,
-  type CertaintyMeasure,
-  cascadeMethodOf,
-  DEFAULT_QUANTILE,
-} from './cascade-spec.js';
-export { byName, changeOf, classChanges, differs, fieldChanges, planChanges, sidesOf } from './changes.js';
-export {
-  type Cluster,
-  classGbps,
-  countedCluster,
-  type DeviceClass,
-  linkGbps,
-  type OpenCluster,
-  type OpenDeviceClass,
-  slowerGbps,
-} from './cluster.js';
-export { commandText, shellText } from './command-text.js';
-export {
-  type Boundary,
-  type Emitted,
-  FORMAT_VERSION,
-  type InputFile,
-  type LatencyHistogram,
-  type TensorSpec,
-  type Tool,
-} from './common.js';
-export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { validatorsCode } from './compile-schema.js';
-export { type CsvLine, csvLines, type LineCells, readCsvTable, smallCsvLines } from './csv-table.js';
-export { decimalOf, isDecimal } from './decimal.js';
-export { hashed, sameData, sha256Of, sha256OfFile } from './digest.js';
-export {
-  type EngineFigures,
-  type EngineIngress,
-  type EngineMeasurement,
-  type EngineProfile,
-  engineFigures,
-} from './engine-profile.js';
-export {
-  CheckFailedError,
-  distinctFaults,
-  type Fault,
-  type FaultPlace,
-  fault,
-  faultAt,
-  firstFaults,
-  InputError,
-  InterruptedError,
-  MissingError,
-  MOST_FAULTS,
-  moreFaults,
-  option,
-  optionMark,
-} from './errors.js';
+export { csvLines, readCsvTable } from './csv-table.js';
 export {
   attempted,
   checkReadable,
@@ -97,65 +15,15 @@ export {
   withOwnFaults,
 } from './every-input.js';
 export { placesOf } from './fault-places.js';
+export { hashed, sha256OfFile } from './file-digest.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export { readForeign } from './foreign.js';
-export {
-  CHANGED_ADVICE,
-  GATES,
-  type Gate,
-  type GateCheck,
-  type GateVerdicts,
-  INPUTS_CHANGED,
-  INPUTS_HELD,
-  isHeld,
-} from './gate-check.js';
-export type {
-  AccuracyInterval,
-  Gear,
-  GearLimit,
-  GearObjective,
-  GearPlan,
-  GearPromise,
-  GearScope,
-  GearStage,
-  GearStep,
-  GearSwitching,
-  PromisedRate,
-  SingleAccuracy,
-} from './gear-plan.js';
-export { gearObjective, isOfBestSingle, scopeText } from './gear-plan.js';
-export { HUGE, isHugeWhole } from './huge-numbers.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
-export { jsonFindings, notJson } from './json-scan.js';
 export { withTemporaryFolder } from './leftovers.js';
-export { LINT_REPORT, type LintFinding, type LintReport } from './lint-report.js';
-export { listed } from './listed.js';
-export { type Loaded, loadArtifact, parseArtifact } from './load.js';
-export {
-  gapsText,
-  gapTimes,
-  type LabelledOutcomes,
-  type LoadAnsweredBy,
-  type LoadDocument,
-  type LoadExecutions,
-  type LoadOutcomes,
-  type LoadSends,
-  type LoadServed,
-  type ModelLoad,
-  type PriorityLoad,
-} from './load-report.js';
+export { loadArtifact, parseArtifact } from './load.js';
 export { loadSpec, specBytes, specInputs } from './load-spec.js';
 export { manifestIn, ofBundleAdvice } from './manifest-in.js';
-export {
-  isEmulated,
-  isImported,
-  type MeasuredCells,
-  measurementFaults,
-  measurementNotes,
-  type ProfileFigures,
-} from './measurement-marks.js';
-export type { NoPlan, NoPlanModel, NoPlanObjective, NoPlanReason } from './no-plan.js';
 export {
   type InputPath,
   type OutputPath,
@@ -165,162 +33,9 @@ export {
 } from './outputs.js';
 export { yamlErrorText, yamlRefusal } from './parse-yaml.js';
 export { partFault } from './part-files.js';
-export type {
-  ApplicationSample,
-  ClusterShare,
-  EnvelopeWindow,
-  LongestPath,
-  OtherReplicas,
-  PipelineObjective,
-  PipelinePlan,
-  PlannedApplication,
-  PlannedEdge,
-  PlannedObjective,
-  PlannedSample,
-  PlannedShared,
-  PlannedStage,
-  PlannedStandby,
-  StageClassUse,
-  StageInput,
-  StageMisses,
-  StagePlacement,
-} from './pipeline-plan.js';
-export type {
-  CalledOften,
-  CountedSamples,
-  PipelineProfile,
-  RecordedFamily,
-  RecordedModel,
-  SampledEdge,
-  SampledRuns,
-  SampledShare,
-  SampledStage,
-} from './pipeline-profile.js';
-export {
-  type FurtherObjective,
-  type LatencyQuantile,
-  type PipelineApplication,
-  type PipelineEdge,
-  type PipelineLoad,
-  type PipelineMethod,
-  type PipelinePlanner,
-  type PipelineSpec,
-  type PipelineStage,
-  type PipelineTuner,
-  pipelineMethodOf,
-  type SharedDevices,
-  type WhenOutput,
-} from './pipeline-spec.js';
-export {
-  type GpuRow,
-  type GpuRun,
-  gpuNumber,
-  runsOf,
-  type Seat,
-  type Spanned,
-  seatsOf,
-} from './placement.js';
-export { type CheckedInput, type PlanChecks, planChecks, withChecks } from './plan-checks.js';
-export type {
-  Changed,
-  ChangedWords,
-  FieldChange,
-  GearDifference,
-  PlanDifference,
-  StageDifference,
-} from './plan-diff.js';
-export type { ClassInSet, PlanInSet, PlanSet } from './plan-set.js';
-export type {
-  PolicyFile,
-  PolicyScaling,
-  ReservationChoices,
-  ScheduledScaling,
-  StageLocalChoices,
-  WorkflowChoices,
-} from './policy.js';
-export {
-  type ChoiceParts,
-  choiceFaults,
-  choiceParts,
-  type PolicyFamily,
-} from './policy-choices.js';
-export type { PolicyChoices } from './policy-files.js';
-export { type PolicyGiven, policyFiles, readPolicies } from './policy-files.js';
-export type {
-  ClassUse,
-  HeldModel,
-  HoldRuns,
-  Placement,
-  PlanHold,
-  PlannedModel,
-  PlannedPartition,
-  PlannedPipeline,
-  PlanObjective,
-  PooledPlan,
-  WarmUp,
-} from './pooled-plan.js';
-export {
-  type BatchFormation,
-  DEFAULT_SCHEDULER,
-  EARLIER_GEARS,
-  type HoldArrivals,
-  type ObjectiveKind,
-  PLANNED_GEARS,
-  PLANNED_SCHEDULER,
-  type PlannerOptions,
-  type PlanServing,
-  type PlanToHold,
-  type PlanTuner,
-  type PooledSpec,
-  type PooledSpecModel,
-} from './pooled-spec.js';
-export type {
-  CompletionScript,
-  DeviceList,
-  ErrorCode,
-  ErrorDocument,
-  ListedDevice,
-  PartitionReport,
-  PrintedFault,
-  ServerAddress,
-  Validation,
-  WrittenExample,
-} from './printed.js';
-export type {
-  DataFile,
-  DeviceProfile,
-  DimValues,
-  LatencyTable,
-  Measurement,
-  Profile,
-  ProfiledBlock,
-  ProfiledLayer,
-  ProfiledModel,
-  ProfiledSpan,
-  SpanTable,
-  UnfitFigure,
-  UnfitFigures,
-  WholeLatency,
-} from './profile.js';
-export {
-  cellName,
-  layersBeforeBlocks,
-  type ProfiledCell,
-  type ServingMarks,
-  servingMarks,
-  servingNotes,
-  unservedOutputNote,
-} from './profile.js';
-export {
-  contradictionNotes,
-  dipNotes,
-  refuseContradictions,
-  unmeasuredFaults,
-} from './profile-contradictions.js';
-export { MOST_BATCH, MOST_VIRTUAL } from './profile-sizes.js';
-export { proofFaults } from './proof-faults.js';
+export { choiceFaults, choiceParts } from './policy-choices.js';
+export { policyFiles, readPolicies } from './policy-files.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
-export { isReadIn, type Run, type RunTask } from './run.js';
 export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
 export { eachRun, type LoadedRuns, loadRuns, type RunsFile } from './runs.js';
 export {
@@ -334,106 +49,11 @@ export {
   thisTool,
   writeWhole,
 } from './save.js';
-export type {
-  ComparedApplication,
-  ComparedChoice,
-  ComparedFigure,
-  ComparedPriority,
-  ComparedScheduler,
-  ComparedWindow,
-  SchedulerComparison,
-  SkippedScheduler,
-  WorstWindow,
-} from './scheduler-comparison.js';
 export { SchemaError } from './schema-error.js';
 export { schemaModeline } from './schema-modeline.js';
 export { schemaSource } from './schema-text.js';
-export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
-export { shown } from './shown.js';
-export { didYouMean } from './similar.js';
-export type {
-  FigureOverRuns,
-  RunsFigures,
-  SimulatedCascade,
-  SimulatedClass,
-  SimulatedCost,
-  SimulatedDrop,
-  SimulatedExecution,
-  SimulatedInUse,
-  SimulatedLatency,
-  SimulatedLinks,
-  SimulatedLinkUse,
-  SimulatedLoad,
-  SimulatedModel,
-  SimulatedPhase,
-  SimulatedPool,
-  SimulatedPoolClass,
-  SimulatedPriorities,
-  SimulatedPriorityLevel,
-  SimulatedRequests,
-  SimulatedRuns,
-  SimulatedScheduler,
-  SimulatedSplit,
-  SimulatedVerdicts,
-  SimulatedWindow,
-  SimulatedWindows,
-  SimulatedWorkflows,
-  SimulatedWorkload,
-  SimulationReport,
-} from './simulation-report.js';
-export type {
-  LargestLoad,
-  SimulationSweep,
-  SweptModel,
-  SweptPoint,
-  SweptWorkload,
-} from './simulation-sweep.js';
+export { schemaText } from './schemas.js';
 export type { Rests } from './stand-ins.js';
 export { isStdin, isYamlPath, specName } from './stdin.js';
 export { decodedText, refuseForeign } from './text.js';
-export { tooLargeJson } from './text-bounds.js';
-export { ToldFaults } from './told-faults.js';
-export { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from './told-figures.js';
-export type { DescribedTrace, TraceDescription, TraceFigures, TraceWindow } from './trace-description.js';
-export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
 export { unpacked } from './unpacked.js';
-export type {
-  CauseParts,
-  CorrectedProfile,
-  Verification,
-  VerifiedAnswers,
-  VerifiedCauses,
-  VerifiedExecutions,
-  VerifiedFigure,
-  VerifiedFigureName,
-} from './verification.js';
-export { summedUs, type WholeAt, wholeLatencyUs } from './whole-latency.js';
-export { counted } from './words.js';
-export type {
-  ComponentOnClass,
-  DeviceTimeShares,
-  NextCallCount,
-  PlannedComponent,
-  PlannedWorkflow,
-  SampleOfWorkflow,
-  WorkflowBounds,
-  WorkflowDevice,
-  WorkflowPlan,
-  WorkflowPlanObjective,
-  WorkflowSample,
-} from './workflow-plan.js';
-export type {
-  ChainCall,
-  ChainEdge,
-  ChainStep,
-  GivenDevices,
-  WorkflowChain,
-  WorkflowComponent,
-  WorkflowEntry,
-  WorkflowMethod,
-  WorkflowObjective,
-  WorkflowPlanner,
-  WorkflowSpec,
-} from './workflow-spec.js';
-export { workflowMethodOf } from './workflow-spec.js';
-export { writtenSeconds } from './written-time.js';

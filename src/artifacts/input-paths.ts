@@ -1,6 +1,5 @@
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import type { InputFile } from './common.js';
-import type { Loaded } from './load.js';
+import type { InputFile, Loaded } from '../formats/index.js';
 import type { InputPath } from './outputs.js';
 
 /** inputFile names a file that an artifact is made from, relative to the folder of the file that will hold the name. */

@@ -1,6 +1,4 @@
-import type { Fault } from './errors.js';
-import { shown } from './shown.js';
-import { didYouMean } from './similar.js';
+import { didYouMean, type Fault, shown } from '../formats/index.js';
 
 /** Arm is one alternative of a `oneOf`, with what it is told by from the others. */
 export interface Arm {

@@ -1,5 +1,4 @@
-import { type Fault, fault } from './errors.js';
-import type { ArtifactKind } from './schemas.js';
+import { type ArtifactKind, type Fault, fault } from '../formats/index.js';
 
 /**
  * A plan names its spec and its cluster, a trace or records, and a profile for each of its models, of which a pooled one has the

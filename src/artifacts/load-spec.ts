@@ -1,11 +1,9 @@
 import type { Buffer } from 'node:buffer';
-import type { InputFile } from './common.js';
-import { sha256Of } from './digest.js';
+import { type ArtifactKind, type InputFile, type Loaded, sha256Of } from '../formats/index.js';
 import { inputFile } from './input-paths.js';
-import { type Loaded, loadArtifact, MOST_BYTES, parseArtifact } from './load.js';
+import { loadArtifact, MOST_BYTES, parseArtifact } from './load.js';
 import { readWhole } from './read-file.js';
 import { noteNamed } from './run-files.js';
-import type { ArtifactKind } from './schemas.js';
 import { isStdin, STDIN_SPEC, stdinBytes } from './stdin.js';
 import { decodedText } from './text.js';
 

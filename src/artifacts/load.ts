@@ -1,33 +1,39 @@
 import { atOnce, type Steps } from '../collections/index.js';
-import { selfAliasFaults } from './aliases.js';
-import { sha256Of } from './digest.js';
-import { type Fault, fault, firstFaults, InputError } from './errors.js';
+import {
+  ARTIFACT_KINDS,
+  type ArtifactKind,
+  type ArtifactTypes,
+  didYouMean,
+  type Fault,
+  fault,
+  firstFaults,
+  InputError,
+  type Loaded,
+  MOST_TEXT_LEVELS,
+  type Profile,
+  profileSizeFaults,
+  type Run,
+  readProfileFaults,
+  selfAliasFaults,
+  sha256Of,
+  shown,
+  TOO_DEEP,
+  ToldFaults,
+  taskOrderFaults,
+} from '../formats/index.js';
 import { bareFaults, type PointedFault, pointedFaults } from './faults.js';
 import { listLimitFaults } from './list-limits.js';
 import { parseJsonText } from './parse-json.js';
 import { type ParsedText, parseYamlText } from './parse-yaml.js';
 import { policyFileFaults } from './policy-choices.js';
-import type { Profile } from './profile.js';
-import { readProfileFaults } from './profile-contradictions.js';
-import { profileSizeFaults } from './profile-sizes.js';
 import { readWhole } from './read-file.js';
-import { type Run, taskOrderFaults } from './run.js';
 import { heard, noteNamed } from './run-files.js';
 import { SchemaError } from './schema-error.js';
-import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
-import { shown } from './shown.js';
-import { didYouMean } from './similar.js';
+import { validatorOf } from './schemas.js';
 import { restsOf } from './stand-ins.js';
 import { isYamlPath } from './stdin.js';
 import { decodedText } from './text.js';
-import { MOST_TEXT_LEVELS, TOO_DEEP } from './text-bounds.js';
 import { placedFaults } from './text-places.js';
-import { ToldFaults } from './told-faults.js';
-
-/** Loaded is a file of one of the wanted kinds, with its path and the digest of its bytes. */
-export type Loaded<K extends ArtifactKind> = {
-  [Kind in K]: { kind: Kind; value: ArtifactTypes[Kind]; path: string; sha256: string };
-}[K];
 
 /** A file of as many values as are read, with names and spaces between them, is smaller. */
 export const MOST_BYTES = 64 * 1024 * 1024;

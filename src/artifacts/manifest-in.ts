@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { BUNDLE_MANIFEST } from './bundle.js';
-import { fault, InputError } from './errors.js';
+import { BUNDLE_MANIFEST, fault, InputError } from '../formats/index.js';
 import { loadArtifact } from './load.js';
 
 /**

@@ -1,6 +1,6 @@
 import { readlink, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
-import { type Fault, fault, InputError, option } from './errors.js';
+import { type Fault, fault, InputError, option } from '../formats/index.js';
 
 /** OutputPath is a file that a command is to write, or a folder that it is to write as a whole. */
 export interface OutputPath {

@@ -1,11 +1,16 @@
 import type { Steps } from '../collections/index.js';
-import { fault, InputError } from './errors.js';
+import {
+  fault,
+  HUGE,
+  InputError,
+  jsonFindings,
+  notJson,
+  placeIn,
+  refuseLargeJson,
+  shown,
+} from '../formats/index.js';
 import type { PointedFault } from './faults.js';
-import { HUGE } from './huge-numbers.js';
-import { jsonFindings, notJson, placeIn } from './json-scan.js';
 import type { ParsedText } from './parse-yaml.js';
-import { shown } from './shown.js';
-import { refuseLargeJson } from './text-bounds.js';
 
 const BYTE_ORDER_MARK = '\uFEFF';
 

@@ -1,11 +1,17 @@
 import { createRequire } from 'node:module';
 import type { Document, LineCounter, Node, Pair, Scalar, YAMLParseError } from 'yaml';
 import { pushAll, type Steps } from '../collections/index.js';
-import { type Fault, fault, InputError } from './errors.js';
+import {
+  type Fault,
+  fault,
+  HUGE,
+  InputError,
+  isHugeWhole,
+  refuseLargeYaml,
+  shown,
+  TOO_DEEP,
+} from '../formats/index.js';
 import { bareFaults, type PointedFault } from './faults.js';
-import { HUGE, isHugeWhole } from './huge-numbers.js';
-import { shown } from './shown.js';
-import { refuseLargeYaml, TOO_DEEP } from './text-bounds.js';
 import { yamlWords } from './yaml-words.js';
 
 /** A short YAML text with anchors can stand for more values than memory holds. */

@@ -1,18 +1,7 @@
-import type { Fault } from './errors.js';
+import { type ChoiceParts, didYouMean, type Fault, type PolicyFamily, shown } from '../formats/index.js';
 import { schemaFaults } from './faults.js';
 import { schemaSource } from './schema-text.js';
 import { validatorOfDefinition } from './schemas.js';
-import { shown } from './shown.js';
-import { didYouMean } from './similar.js';
-
-/** PolicyFamily is a family of schedulers whose policies are put together from the same choices. */
-export type PolicyFamily = 'stage-local' | 'reservation' | 'workflow';
-
-/**
- * ChoiceParts lists the choices of a family of schedulers. Of one that is among several kinds, it lists these with the
- * parts that each takes; one that is a number or a structure of its own has none.
- */
-export type ChoiceParts = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 
 /** The keys of a policy file that are not choices. */
 export const POLICY_HEAD: readonly string[] = ['$schema', 'kind', 'version', 'scheduler'];

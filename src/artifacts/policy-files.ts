@@ -1,20 +1,6 @@
+import type { PolicyChoices, PolicyGiven, ToldFaults } from '../formats/index.js';
 import { loadArtifact } from './load.js';
 import { POLICY_HEAD } from './policy-choices.js';
-import type { ToldFaults } from './told-faults.js';
-
-/** PolicyGiven is one `--policy`: a choice as a person wrote it, `drop.share=0.5`, or the choices of a file. */
-export type PolicyGiven = string | PolicyChoices;
-
-/** PolicyChoices holds choices that somebody wrote down together, and where. */
-export interface PolicyChoices {
-  /** What faults write before the place of a choice, which is a JSON pointer. */
-  readonly at: string;
-  /** The scheduler that the choices are made for, where it is told. */
-  readonly scheduler?: string | undefined;
-  /** The choices by name: whole, or parts of them as `drop.share`. */
-  readonly choices: Readonly<Record<string, unknown>>;
-  readonly file?: { readonly path: string; readonly sha256: string };
-}
 
 /** An assignment may end like a file's name, so a file whose name begins like one is given with its folder. */
 const ASSIGNMENT = /^[A-Za-z]+(?:\.[A-Za-z]+)?=/;

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { constants, createReadStream, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { fault, InputError, MissingError } from './errors.js';
+import { fault, InputError, MissingError } from '../formats/index.js';
 import { whileOpen } from './open-files.js';
 import { noteRead, pause } from './run-files.js';
 

@@ -4,7 +4,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Steps } from '../collections/index.js';
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 
 /** RunFiles are the files that a run has read, by what the system knows them by, and those that it has written. */
 interface RunFiles {

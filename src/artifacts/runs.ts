@@ -1,13 +1,11 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { hashed } from './digest.js';
-import { type Fault, fault, InputError } from './errors.js';
+import { type Fault, fault, InputError, type Run, ToldFaults } from '../formats/index.js';
+import { hashed } from './file-digest.js';
 import { parseJsonLine } from './load.js';
 import { readInPieces } from './read-file.js';
-import type { Run } from './run.js';
 import { pause } from './run-files.js';
 import { refuseForeign } from './text.js';
-import { ToldFaults } from './told-faults.js';
 import { unpacked } from './unpacked.js';
 
 const NEWLINE = '\n'.charCodeAt(0);

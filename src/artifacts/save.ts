@@ -4,12 +4,19 @@ import { access, appendFile, constants, open, readlink, realpath, rename, rm, st
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
-import { FORMAT_VERSION, type InputFile, type Tool } from './common.js';
-import { fault, InputError } from './errors.js';
+import {
+  type ArtifactKind,
+  type ArtifactTypes,
+  FORMAT_VERSION,
+  fault,
+  InputError,
+  type InputFile,
+  schemaId,
+  type Tool,
+} from '../formats/index.js';
 import { removeLeftovers, temporaryBeside } from './leftovers.js';
 import { wordsOf } from './read-file.js';
 import { noteWritten, refuseReplacingRead } from './run-files.js';
-import { type ArtifactKind, type ArtifactTypes, schemaId } from './schemas.js';
 
 /** thisTool gives name and version of this program, as emitted files carry them. */
 export function thisTool(): Tool {

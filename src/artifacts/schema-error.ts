@@ -1,5 +1,4 @@
-import { type Fault, InputError } from './errors.js';
-import type { ArtifactKind } from './schemas.js';
+import { type ArtifactKind, type Fault, InputError } from '../formats/index.js';
 import type { Rests } from './stand-ins.js';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { MOST_WHOLE } from './huge-numbers.js';
+import { MOST_WHOLE } from '../formats/index.js';
 
 /** Schemas name one another by their files, which an editor resolves that was given the path of one. */
 const REFERENCE = /^(?:([a-z-]+)\.schema\.json)?(?:#\/definitions\/(.+))?$/;

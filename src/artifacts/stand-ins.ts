@@ -1,7 +1,8 @@
+import type { ArtifactKind } from '../formats/index.js';
 import { type PointedFault, pointedFaults } from './faults.js';
 import { type Arm, chosenArm } from './kind-faults.js';
 import { completeSchema } from './schema-text.js';
-import { type ArtifactKind, validatorOf } from './schemas.js';
+import { validatorOf } from './schemas.js';
 import { pointerSteps } from './text-places.js';
 
 /** Rests are what a file holds besides what is wrong in it, as files of its kind that differ in what stands in for that. */

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 import { onceInRun } from './run-files.js';
 
 /** STDIN is the path that stands for a spec on stdin. */

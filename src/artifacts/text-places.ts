@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Document, LineCounter } from 'yaml';
-import type { Fault } from './errors.js';
+import { type Fault, refuseLargeYaml } from '../formats/index.js';
 import type { PointedFault } from './faults.js';
-import { refuseLargeYaml } from './text-bounds.js';
 
 /** TextPlaces finds the places of values in a text of YAML, or of JSON, which is YAML too. */
 export class TextPlaces {

@@ -1,4 +1,4 @@
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 
 /** V8 holds no longer text as one string. */
 const MOST_TEXT_BYTES = 512 * 1024 * 1024 - 24;

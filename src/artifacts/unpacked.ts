@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 
 /** What the files of programs that pack begin with. Those of gzip are unpacked. */
 const PACKED: readonly [name: string, bytes: readonly number[]][] = [

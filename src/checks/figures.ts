@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../artifacts/index.js';
+import { type Fault, fault } from '../formats/index.js';
 
 const ROUNDING = 1e-9;
 

@@ -1,4 +1,4 @@
-import { type Fault, fault, type GateCheck, type GateVerdicts } from '../artifacts/index.js';
+import { type Fault, fault, type GateCheck, type GateVerdicts } from '../formats/index.js';
 import { givenFaults } from './figures.js';
 
 /** FoundFigure is what a report has of the figure that a gate judges; nothing where it has none. */

@@ -1,4 +1,4 @@
-import { type Fault, fault, type LatencyHistogram, type SimulatedLatency } from '../artifacts/index.js';
+import { type Fault, fault, type LatencyHistogram, type SimulatedLatency } from '../formats/index.js';
 import { isBetween } from './figures.js';
 
 const QUANTILES = [

@@ -1,4 +1,4 @@
-import type { ArtifactTypes, Fault } from '../artifacts/index.js';
+import type { ArtifactTypes, Fault } from '../formats/index.js';
 import { comparisonFaults, verificationFaults } from './compared/index.js';
 import { loadReportFaults } from './load/index.js';
 import {

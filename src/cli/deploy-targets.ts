@@ -1,4 +1,4 @@
-import type { DeployTarget } from '../artifacts/index.js';
+import type { DeployTarget } from '../formats/index.js';
 
 /** The keys are the targets, in the order in which helps list them. */
 const TARGETS: { readonly [T in DeployTarget]: true } = {

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDocument, Fault, GateCheck } from '../artifacts/index.js';
+import type { ErrorCode, ErrorDocument, Fault, GateCheck } from '../formats/index.js';
 import { EXIT, type ExitCode } from './exit.js';
 
 const CODES: Partial<Record<ExitCode, ErrorCode>> = {

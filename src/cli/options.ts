@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Tolerance } from '../api/index.js';
-import type { DimValues } from '../artifacts/index.js';
+import type { DimValues } from '../formats/index.js';
 
 /**
  * wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order, each once.

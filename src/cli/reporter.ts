@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { InputError } from '../artifacts/index.js';
+import type { InputError } from '../formats/index.js';
 import type { CiCase, CiReport } from '../report/index.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { harmlessLine } from './harmless.js';

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import type { Fault, InputError } from '../artifacts/index.js';
+import type { Fault, InputError } from '../formats/index.js';
 import { errorDocument } from './error-document.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { STDOUT } from './output.js';
@@ -47,7 +47,7 @@ export function action<Arguments extends unknown[], Options>(
     const report = async (exitCode: ExitCode, refusal?: InputError): Promise<void> => {
       if (isReported || options.reporter === undefined) return;
       isReported = true;
-      const { commandText } = await import('../artifacts/index.js');
+      const { commandText } = await import('../formats/index.js');
       const title = commandText([this.name(), ...args.flat().map(String)]);
       await printReport(options.reporter, terminal, { title, exitCode, error: refusal });
     };
@@ -83,7 +83,7 @@ export function action<Arguments extends unknown[], Options>(
 }
 
 async function refuseBoth(named: string): Promise<never> {
-  const { fault, InputError } = await import('../artifacts/index.js');
+  const { fault, InputError } = await import('../formats/index.js');
   throw new InputError(
     'print to stdout',
     [fault(`${named} would each print a document there`)],
@@ -118,7 +118,7 @@ async function tell(
   error: unknown,
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
 ): Promise<Told> {
-  const errors = await import('../artifacts/index.js');
+  const errors = await import('../formats/index.js');
   const flags = await flagsOf(command);
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document(await errorDocument(EXIT.interrupted, 'interrupted'));
@@ -169,7 +169,7 @@ interface Flags {
 }
 
 async function flagsOf(command: Pick<Command, 'options'>): Promise<Flags> {
-  const { optionMark } = await import('../artifacts/index.js');
+  const { optionMark } = await import('../formats/index.js');
   const marks = namedOptions(command).map(({ name, one }) => ({
     mark: optionMark(name),
     flag: one.long ?? optionMark(name),

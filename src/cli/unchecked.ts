@@ -1,4 +1,4 @@
-import type { PlanChecks } from '../artifacts/index.js';
+import type { PlanChecks } from '../formats/index.js';
 import type { Context } from './run.js';
 
 /** warnUnchecked warns of what a plan that is used was not checked against. */

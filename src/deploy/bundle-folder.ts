@@ -1,13 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, normalize, relative } from 'node:path';
-import {
-  BUNDLE_MANIFEST,
-  type Bundle,
-  bundledPartFiles,
-  readWhole,
-  sha256OfFile,
-  tooLargeJson,
-} from '../artifacts/index.js';
+import { readWhole, sha256OfFile } from '../artifacts/index.js';
+import { BUNDLE_MANIFEST, type Bundle, bundledPartFiles, tooLargeJson } from '../formats/index.js';
 
 /**
  * othersThanBundle lists, by their paths in it, the files of a folder that its bundle's manifest does not name, or

@@ -1,5 +1,6 @@
-import type { Bundle, BundledDevice } from '../artifacts/index.js';
 import { largestOf, smallestOf } from '../collections/index.js';
+import type { Bundle, BundledDevice } from '../formats/index.js';
+import { NS_PER_MS, NS_PER_US } from '../formats/index.js';
 import {
   applicationsOf,
   bundledFile,
@@ -12,9 +13,6 @@ import {
   type VerdictChoice,
 } from '../plans/index.js';
 import { gearsOf, type Pool, type Topology, type VirtualDevice } from '../serving/index.js';
-
-const NS_PER_MS = 1e6;
-const NS_PER_US = 1e3;
 
 /**
  * EngineGraph is a plan and its files as any engine runs them: what clients call, the stages that run a file each, and the

@@ -1,6 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type BundleFile, type Profile, sha256OfFile, type TensorSpec } from '../artifacts/index.js';
+import { sha256OfFile } from '../artifacts/index.js';
+import type { BundleFile, Profile, TensorSpec } from '../formats/index.js';
 import { type ExtractedPieces, extractPieces, type OnnxModel } from '../onnx/index.js';
 import { copyPieces } from '../profiler/index.js';
 import { crossingTypes, nodeRange, profiledCuts, tensorSpecs } from './tensors.js';

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Bundle, fault, InputError, type PooledPlan } from '../artifacts/index.js';
+import { type Bundle, fault, InputError, type PooledPlan } from '../formats/index.js';
 import { type DeployedModel, writeBlocks } from './model-file.js';
 
 /** PooledModels is a pooled plan with its models, in its order. */

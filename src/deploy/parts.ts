@@ -1,4 +1,4 @@
-import { type Bundle, type Fault, type GearPlan, InputError, type PipelinePlan } from '../artifacts/index.js';
+import { type Bundle, type Fault, type GearPlan, InputError, type PipelinePlan } from '../formats/index.js';
 import {
   type PlanFile,
   type PlanKind,

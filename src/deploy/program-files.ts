@@ -1,15 +1,7 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, extname, join, relative, resolve } from 'node:path';
-import {
-  type BundledProgram,
-  type BundleFile,
-  type Fault,
-  fault,
-  InputError,
-  partFault,
-  readWhole,
-  sha256OfFile,
-} from '../artifacts/index.js';
+import { partFault, readWhole, sha256OfFile } from '../artifacts/index.js';
+import { type BundledProgram, type BundleFile, type Fault, fault, InputError } from '../formats/index.js';
 
 /** Modules whose imports are looked at. */
 const MODULES = ['.js', '.mjs', '.cjs'];

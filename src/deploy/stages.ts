@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BundledStage, type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
+import { type BundledStage, type Fault, fault, InputError, type TensorSpec } from '../formats/index.js';
 import type { ServedStage } from '../plans/index.js';
 import { type DeployedModel, type ModelFile, writeBlocks } from './model-file.js';
 import { fileName } from './partitions.js';

@@ -5,7 +5,7 @@ import {
   type Profile,
   shown,
   type TensorSpec,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { Cut, OnnxModel, TensorType } from '../onnx/index.js';
 
 /** The name of a model's batch dimension in the graphs that we write. */

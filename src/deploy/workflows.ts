@@ -8,7 +8,7 @@ import {
   fault,
   InputError,
   type WorkflowPlan,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { type CalledFace, ProgramHost } from '../programs/index.js';
 import { calledFace, callFaults, sentFace } from '../protocol/index.js';
 import { type DeployedModel, type ModelFile, writeBlocks } from './model-file.js';

@@ -1,4 +1,4 @@
-import type { Bundle } from '../artifacts/index.js';
+import type { Bundle } from '../formats/index.js';
 import type { DeployedModel } from './model-file.js';
 import type { ProgramToWrite } from './program-files.js';
 

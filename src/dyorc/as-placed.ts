@@ -1,4 +1,4 @@
-import type { OpenCluster, PlannedComponent, WorkflowDevice, WorkflowPlan } from '../artifacts/index.js';
+import type { OpenCluster, PlannedComponent, WorkflowDevice, WorkflowPlan } from '../formats/index.js';
 import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
 import { countsOf } from './planner.js';
 import type { SampleFigures, WorkflowPlanBody, WorkflowQuestion } from './problem.js';

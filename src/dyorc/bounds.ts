@@ -1,16 +1,16 @@
+import { largestOf } from '../collections/index.js';
 import {
   type ComponentOnClass,
   classGbps,
   isReadIn,
+  NS_PER_MS,
   type OpenCluster,
   type PlannedComponent,
   type Run,
-} from '../artifacts/index.js';
-import { largestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { filledLatencies } from '../serving/index.js';
 
 const BITS_PER_BYTE = 8;
-const NS_PER_MS = 1e6;
 /** Shares of requests are counted no more exactly than this. */
 const ROUNDING = 1e-9;
 

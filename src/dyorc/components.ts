@@ -1,4 +1,5 @@
 import {
+  BYTES_PER_GIB,
   type ComponentOnClass,
   type DeviceProfile,
   type Fault,
@@ -10,13 +11,12 @@ import {
   type PlannedComponent,
   type Profile,
   servingNotes,
+  US_PER_MS,
   type WorkflowComponent,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { classFigures, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import { steadyBatch } from './largest-batch.js';
 
-const BYTES_PER_GIB = 1024 ** 3;
-const US_PER_MS = 1e3;
 /** So many bytes pass in a microsecond at a gigabyte a second. */
 const BYTES_PER_US = 1e3;
 

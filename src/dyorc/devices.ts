@@ -1,4 +1,4 @@
-import type { OpenCluster, WorkflowDevice } from '../artifacts/index.js';
+import type { OpenCluster, WorkflowDevice } from '../formats/index.js';
 import { freeGpus } from '../pipeline/index.js';
 
 /** BareDevice is a device of which nobody has said yet what it holds. */

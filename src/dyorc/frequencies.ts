@@ -1,4 +1,4 @@
-import type { NextCallCount, Run } from '../artifacts/index.js';
+import type { NextCallCount, Run } from '../formats/index.js';
 import { nextCallCountsOf } from '../plans/index.js';
 import { backTo, END, Histories } from '../serving/index.js';
 

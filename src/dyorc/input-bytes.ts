@@ -1,5 +1,5 @@
-import type { PlannedComponent, Run } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { PlannedComponent, Run } from '../formats/index.js';
 
 /** InputBytes says by component the most bytes that a task of it takes, and that a full batch of such tasks takes. */
 export interface InputBytes {

@@ -1,8 +1,7 @@
+import { NS_PER_MS } from '../formats/index.js';
 import { leastLatencyNs, leastTimes } from './bounds.js';
 import type { ResolvedWorkflows } from './resolve.js';
 import { trainingRuns } from './training.js';
-
-const NS_PER_MS = 1e6;
 
 /** leastMeanMs is the mean latency that requests of a workflow need under every plan, over those that it is known by. */
 export function leastMeanMs({ workflows, components, cluster }: ResolvedWorkflows, name: string): number {

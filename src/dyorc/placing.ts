@@ -1,4 +1,4 @@
-import type { GivenDevices, OpenCluster, PlannedComponent, WorkflowDevice } from '../artifacts/index.js';
+import type { GivenDevices, OpenCluster, PlannedComponent, WorkflowDevice } from '../formats/index.js';
 import { type BareDevice, byGroup } from './devices.js';
 import { placeByWork } from './initial-placement.js';
 import { type HeldTimes, placeLongestHeld } from './longest-held.js';

@@ -1,4 +1,5 @@
-import type { PlannedComponent } from '../artifacts/index.js';
+import type { PlannedComponent } from '../formats/index.js';
+import { NS_PER_MS } from '../formats/index.js';
 import { brokenPromise } from '../serving/index.js';
 import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
 import { byPrice, type ClassCount, cheapestDevices, freeDevices } from './devices.js';
@@ -18,7 +19,6 @@ const CONFIRMING_SEEDS = [2, 3, 4];
 
 /** Figures that differ by less, relatively, are the same. */
 const ROUNDING = 1e-9;
-const NS_PER_MS = 1e6;
 
 /**
  * planWorkflows finds where components are at the start, and by the objective `devices` on how many devices, by simulating the sample of

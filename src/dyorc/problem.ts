@@ -1,4 +1,4 @@
-import type { NoPlanReason, WorkflowPlan, WorkflowSample } from '../artifacts/index.js';
+import type { NoPlanReason, WorkflowPlan, WorkflowSample } from '../formats/index.js';
 import type { PlacedWorkflows } from '../plans/index.js';
 import type { RequestsToBound } from './bounds.js';
 import type { HeldTimes } from './longest-held.js';

@@ -1,5 +1,5 @@
-import { listed, type NoPlanReason, type PlannedComponent } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import { listed, type NoPlanReason, type PlannedComponent } from '../formats/index.js';
 import type { BoundedSample } from './bounds.js';
 import { byGroup } from './devices.js';
 import type { PlacingProblem } from './placing.js';

@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import {
   aliasFaults,
   counted,
@@ -13,8 +14,7 @@ import {
   type WorkflowMethod,
   type WorkflowSpec,
   workflowMethodOf,
-} from '../artifacts/index.js';
-import { largestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { chainFaults, chainNotes, type RequestSource } from '../workload/index.js';
 import { resolveComponents } from './components.js';
 import { devicesInGroups, freeDevices } from './devices.js';

@@ -1,9 +1,8 @@
-import type { ComponentOnClass, OpenCluster, PlannedComponent } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { ComponentOnClass, OpenCluster, PlannedComponent } from '../formats/index.js';
+import { BYTES_PER_GIB } from '../formats/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { BareDevice } from './devices.js';
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** RoomsProblem is what is to be held, and where. */
 export interface RoomsProblem {

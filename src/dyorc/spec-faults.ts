@@ -7,7 +7,7 @@ import {
   type OpenCluster,
   type WorkflowSpec,
   workflowMethodOf,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { freeGpus } from '../pipeline/index.js';
 
 /** Shares that are written in decimals sum to 1 no more exactly than this. */

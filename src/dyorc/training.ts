@@ -1,4 +1,4 @@
-import type { Run } from '../artifacts/index.js';
+import type { Run } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import { expectedRows, type RequestSource, RunsOfChain } from '../workload/index.js';
 

@@ -5,7 +5,8 @@ import type {
   PlanServing,
   WorkflowDevice,
   WorkflowPlan,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
+import { BYTES_PER_GIB, NS_PER_S } from '../formats/index.js';
 import type { PlacedWorkflows } from '../plans/index.js';
 import type { RequestsToBound } from './bounds.js';
 import { type ClassCount, devicesInGroups, usedCluster } from './devices.js';
@@ -18,9 +19,6 @@ import { meanRows, trainingRuns } from './training.js';
 
 /** The seed of the sample that plans are made for. Those that confirm a plan are others. */
 export const WORKFLOW_SEED = 1;
-
-const NS_PER_S = 1e9;
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** PlacedTrial is a placement, and what the plan's scheduler makes of the sample with it. */
 export interface PlacedTrial {

@@ -1,4 +1,4 @@
-import { fault, MissingError } from '../artifacts/index.js';
+import { fault, MissingError } from '../formats/index.js';
 import { type ChildKind, startChild } from './child-process.js';
 import { Connection, RefusedError } from './connection.js';
 import { type Device, deviceText, virtualThreads } from './device.js';

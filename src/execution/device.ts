@@ -1,4 +1,4 @@
-import { type Fault, InputError } from '../artifacts/index.js';
+import { type Fault, InputError } from '../formats/index.js';
 import { hostThreads } from './host.js';
 
 /** PROVIDERS lists the execution providers of ONNX Runtime that a device can have. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../artifacts/index.js';
+import type { Fault } from '../formats/index.js';
 import { dtypeInfo, type NumericArray, STRING_DTYPE } from './dtype.js';
 import { elementCount, isStrings, type TensorData } from './tensor-data.js';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
-import { fault, MissingError } from '../artifacts/index.js';
+import { fault, MissingError } from '../formats/index.js';
 
 /** The package that runs models. It is an optional peer of this one, because it takes 290 MB and many commands do without. */
 const PACKAGE = 'onnxruntime-node';

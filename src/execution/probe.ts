@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { promisify } from 'node:util';
-import { InputError } from '../artifacts/index.js';
+import { InputError } from '../formats/index.js';
 import {
   checkThreads,
   type Device,

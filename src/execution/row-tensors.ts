@@ -1,4 +1,4 @@
-import type { TensorSpec } from '../artifacts/index.js';
+import type { TensorSpec } from '../formats/index.js';
 import { sameTensor, type TensorData } from './tensor-data.js';
 
 /** RowTensor is what the rules for rows of a batch ask of a tensor: its axis for rows, and how many of it a row has. */

@@ -1,4 +1,4 @@
-import { InputError } from '../artifacts/index.js';
+import { InputError } from '../formats/index.js';
 import { joinedParts, joinFaults, splitFault, splitParts } from './joining.js';
 import { emptyTensor } from './tensor.js';
 import type { TensorData } from './tensor-data.js';

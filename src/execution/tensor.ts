@@ -1,5 +1,5 @@
 import { setFloat16 } from '@petamoriken/float16';
-import { InputError } from '../artifacts/index.js';
+import { InputError } from '../formats/index.js';
 import { DTYPES, type DtypeInfo, dtypeInfo, STRING_DTYPE } from './dtype.js';
 import type { Tensors } from './protocol.js';
 import { elementCount, isStrings, type TensorData } from './tensor-data.js';

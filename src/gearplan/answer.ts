@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
   type AccuracyInterval,
   type CascadeSpec,
@@ -5,12 +6,12 @@ import {
   counted,
   type GearScope,
   type NoPlanReason,
+  NS_PER_MS,
   scopeText,
   toldApart,
   toldUp,
   toldUpBelow,
-} from '../artifacts/index.js';
-import { largestOf, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { heldGears } from './held-gears.js';
 import type { RangeFault } from './loop.js';
 import {
@@ -32,7 +33,6 @@ import type { GearProblem } from './problem.js';
 import type { SimulateGears } from './promise.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 
-const NS_PER_MS = 1e6;
 /** Sentences have figures of so many digits. */
 const DIGITS = 4;
 /** A latency with which there is a plan is told that is longer than the least one by these factors at most. */

@@ -1,4 +1,4 @@
-import type { GearScope } from '../artifacts/index.js';
+import type { GearScope } from '../formats/index.js';
 import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';
 import { Balance, type Demands, type ModelPlacement, modelLoads, setDemands } from './placement.js';

@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import {
   type Fault,
   fault,
@@ -5,8 +6,8 @@ import {
   type GearPlan,
   type GearScope,
   isOfBestSingle,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+  NS_PER_MS,
+} from '../formats/index.js';
 import type { RangeGear } from './best-gears.js';
 import { type Cascade, cascadeOf } from './cascade.js';
 import { longestOf } from './frontier.js';
@@ -18,8 +19,6 @@ import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
-
-const NS_PER_MS = 1e6;
 
 /** What a search alone gives: how near the plan is to the best one, and what was said of it. */
 const SEARCHED = ['notes', 'status'] as const;

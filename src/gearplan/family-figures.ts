@@ -1,5 +1,5 @@
-import type { ProfileFigures } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { ProfileFigures } from '../formats/index.js';
 import { classFigures } from '../pipeline/index.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 

@@ -1,4 +1,4 @@
-import type { GearScope } from '../artifacts/index.js';
+import type { GearScope } from '../formats/index.js';
 import { type Archive, type Kept, SetArchive, undominated, WorkArchive, withoutWorse } from './archive.js';
 import { type Cascade, workOf } from './cascade.js';
 import { type Levels, levelsOf, type Thresholds, thresholdsOf } from './levels.js';

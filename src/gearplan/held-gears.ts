@@ -1,3 +1,4 @@
+import { NS_PER_MS } from '../formats/index.js';
 import { bestGear, busyByCascade, loadedCascades, loadedLimits, type RangeGear } from './best-gears.js';
 import { accuracyOf } from './loop.js';
 import {
@@ -36,8 +37,6 @@ const MOST_WIDER = 12;
  */
 const MOST_SIMULATED = 10e6;
 const MOST_TRIED = 400e6;
-
-const NS_PER_MS = 1e6;
 
 /** HeldSolution is a solution whose promise is confirmed. */
 interface HeldSolution {

@@ -1,5 +1,6 @@
-import type { CascadeObjective, GearScope } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { CascadeObjective, GearScope } from '../formats/index.js';
+import { NS_PER_MS } from '../formats/index.js';
 import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';
@@ -21,7 +22,6 @@ import type { HeldPlan, NotHeldRate } from './promise.js';
 import type { GearMethod } from './scope.js';
 import { GearTrials } from './trials.js';
 
-const NS_PER_MS = 1e6;
 /** Accuracies that differ by less come of adding up shares. */
 const ROUNDING = 1e-12;
 /** The least latency is searched to within this share. */

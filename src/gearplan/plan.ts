@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import {
   type AccuracyInterval,
   type CascadeSpec,
@@ -10,13 +11,13 @@ import {
   gearObjective,
   isEmulated,
   measurementNotes,
+  NS_PER_MS,
   type OpenCluster,
   type SingleAccuracy,
   type StageInput,
   servingMarks,
   servingNotes,
-} from '../artifacts/index.js';
-import { largestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { shareOf } from '../metrics/index.js';
 import { classFigures, classUses, hourlyCost, latencyUsByBatch, weightBytes } from '../pipeline/index.js';
 import { bytesPerRow, seatsFrom } from '../plans/index.js';
@@ -31,7 +32,6 @@ import type { CascadeFiles, ClassProblem } from './resolve.js';
 import { writtenShares } from './shares.js';
 import { type ArrivalsOf, type GearError, GearTrials } from './trials.js';
 
-const NS_PER_MS = 1e6;
 /** What CascadeServe finds to work well (§5). */
 const ALPHA = 8;
 const INTERVAL_MS = 100;

@@ -1,4 +1,4 @@
-import type { GearScope } from '../artifacts/index.js';
+import type { GearScope } from '../formats/index.js';
 import {
   bestGear,
   boundOf,

@@ -1,5 +1,5 @@
-import type { GearPromise, PromisedRate } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { GearPromise, PromisedRate } from '../formats/index.js';
 import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/index.js';
 import type { GearPlanBody } from './plan-body.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';

@@ -1,5 +1,7 @@
+import { pushAll, smallestOf } from '../collections/index.js';
 import {
   aliasFaults,
+  BYTES_PER_GIB,
   type CascadeLoad,
   type CascadeMethod,
   type CascadeModel,
@@ -13,19 +15,17 @@ import {
   fault,
   listed,
   type NoPlanReason,
+  NS_PER_MS,
   type OpenCluster,
   type OpenDeviceClass,
   type Profile,
-} from '../artifacts/index.js';
-import { pushAll, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
 import { tooLarge } from './planner.js';
 import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
 
-const BYTES_PER_GIB = 1024 ** 3;
-const NS_PER_MS = 1e6;
 /** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */
 const MOST_DEVICES = 512;
 

@@ -1,4 +1,4 @@
-import type { CascadeMethod } from '../artifacts/index.js';
+import type { CascadeMethod } from '../formats/index.js';
 
 /** GearMethod is a way to search the gears of most accuracy. */
 export type GearMethod = CascadeMethod | 'loop';

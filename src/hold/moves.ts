@@ -1,5 +1,5 @@
-import type { PlannedPartition } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import type { PlannedPartition } from '../formats/index.js';
 import type { PlanBody, VirtualGpuCounts } from '../milp/index.js';
 
 /** Variant is a plan's pipelines with some GPUs in other pools. */

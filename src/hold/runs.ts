@@ -1,5 +1,5 @@
-import type { WarmUp } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { WarmUp } from '../formats/index.js';
 
 /** The seeds of the simulations by which plans are compared. */
 export const SEARCH_SEEDS = [1, 2];

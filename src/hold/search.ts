@@ -1,4 +1,4 @@
-import type { HoldArrivals } from '../artifacts/index.js';
+import type { HoldArrivals } from '../formats/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';

@@ -1,5 +1,5 @@
-import type { BatchFormation, Profile } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import type { BatchFormation, Profile } from '../formats/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 
 /** ModelSetting says how one model is planned, so that what is planned can be held. */

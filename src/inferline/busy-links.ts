@@ -1,4 +1,4 @@
-import { type PipelineSpec, toldApart } from '../artifacts/index.js';
+import { type PipelineSpec, toldApart } from '../formats/index.js';
 import { busiestUplink, type GivenReason, objectivesOf } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import type { NearestLinked } from './linked.js';

@@ -1,4 +1,4 @@
-import type { PipelineSpec, PlanServing } from '../artifacts/index.js';
+import type { PipelineSpec, PlanServing } from '../formats/index.js';
 import { FALLBACKS, IN_ORDER, objectivesOf, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import { areWeighed, type PipelinePlanBody } from '../plans/index.js';
 import { estimatorOf } from './estimator.js';

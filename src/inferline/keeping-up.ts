@@ -1,6 +1,6 @@
+import { NS_PER_S } from '../formats/index.js';
 import type { PlanningProblem, StageCandidate } from './problem.js';
 
-const NS_PER_S = 1e9;
 /** A ratio of decimal numbers may come out a little above the whole number that it is. */
 const ROUNDING = 1e-9;
 

@@ -1,5 +1,5 @@
-import { type PipelineSpec, pipelineMethodOf, toldApart } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { type PipelineSpec, pipelineMethodOf, toldApart } from '../formats/index.js';
 import { FALLBACKS, loadTooHighText, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { missedObjectives } from './confirmed.js';

@@ -1,5 +1,7 @@
+import { smallestOf } from '../collections/index.js';
 import {
   type ApplicationSample,
+  NS_PER_MS,
   type PipelineApplication,
   type PipelineMethod,
   type PipelineSpec,
@@ -7,8 +9,7 @@ import {
   pipelineMethodOf,
   type StageMisses,
   sha256Of,
-} from '../artifacts/index.js';
-import { smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import { quantileOfSorted } from '../metrics/index.js';
 import {
   countWithin,
@@ -34,8 +35,6 @@ import type { PlannerInput } from './trials.js';
 
 /** The seed of a sample's first draw. `plan simulate` draws other requests unless it is given the same. */
 export const SAMPLE_SEED = 1;
-
-const NS_PER_MS = 1e6;
 
 /** Costs and rates that differ by less, relatively, are equal. */
 const ROUNDING = 1e-9;

@@ -1,4 +1,4 @@
-import { type PlanServing, pipelineMethodOf, toldDown } from '../artifacts/index.js';
+import { type PlanServing, pipelineMethodOf, toldDown } from '../formats/index.js';
 import { type OpenProblem, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import { busyLinks } from './busy-links.js';
 import { planCoarsely } from './coarse.js';

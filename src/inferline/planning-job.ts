@@ -1,4 +1,4 @@
-import type { PipelineSpec, PlanServing } from '../artifacts/index.js';
+import type { PipelineSpec, PlanServing } from '../formats/index.js';
 import type { GivenReason, OpenProblem, PipelineFiles } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import type { PipelineExplanation } from './explain.js';

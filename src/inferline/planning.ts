@@ -1,4 +1,5 @@
-import type { PipelineSpec } from '../artifacts/index.js';
+import type { PipelineSpec } from '../formats/index.js';
+import { NS_PER_MS } from '../formats/index.js';
 import {
   edgeBytes,
   freeCounts,
@@ -11,8 +12,6 @@ import {
 } from '../pipeline/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { Configuration, PlanningProblem } from './problem.js';
-
-const NS_PER_MS = 1e6;
 
 /**
  * planningProblemOf puts a resolved spec into the planner's words. Latencies and transfers are those of simulations: a

@@ -1,4 +1,4 @@
-import { type PipelineSpec, toldApart } from '../artifacts/index.js';
+import { NS_PER_MS, type PipelineSpec, toldApart } from '../formats/index.js';
 import {
   type GivenReason,
   leastSloMs,
@@ -9,8 +9,6 @@ import {
 import type { InfeasibleReason } from './infeasible.js';
 import type { PlanningOutcome } from './planner.js';
 import type { PlannedOpen } from './planning-job.js';
-
-const NS_PER_MS = 1e6;
 
 /** openReason says why a search that came to its end and found nothing is no proof. */
 export function openReason(spec: PipelineSpec): GivenReason {

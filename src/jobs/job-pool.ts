@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { faultAt, InputError } from '../artifacts/index.js';
+import { faultAt, InputError } from '../formats/index.js';
 import { JobThread } from './job-thread.js';
 
 /** JobPoolOptions says how many threads a pool has, and what they start with. */

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { type Fault, InputError } from '../artifacts/index.js';
+import { type Fault, InputError } from '../formats/index.js';
 import { keepThread, takeThread } from './spare-threads.js';
 
 /** JobMessage is a message of a job thread: progress, and in the end one answer. */

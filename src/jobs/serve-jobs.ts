@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { InputError } from '../artifacts/index.js';
+import { InputError } from '../formats/index.js';
 import type { JobMessage, ThreadMessage } from './job-thread.js';
 
 /** JobContext holds the arguments of a job besides its input. */

@@ -1,5 +1,5 @@
 import { type ReadFiles, readClientToken, readTls, type TlsPaths } from '../access/index.js';
-import { fault, option, type ToldFaults } from '../artifacts/index.js';
+import { fault, option, type ToldFaults } from '../formats/index.js';
 
 /** ClientAccessOptions says what a client sends and shows to be let in, and whom it trusts. */
 export interface ClientAccessOptions extends TlsPaths {

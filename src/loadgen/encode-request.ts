@@ -1,5 +1,5 @@
-import type { TensorSpec } from '../artifacts/index.js';
 import { oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
+import type { TensorSpec } from '../formats/index.js';
 import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { RemoteModel } from './remote-model.js';
 import type { TensorsAs } from './types.js';

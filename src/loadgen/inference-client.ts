@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
-import { type Fault, fault, InputError, MissingError, option } from '../artifacts/index.js';
+import { type Fault, fault, InputError, MissingError, option } from '../formats/index.js';
 import { type ClientAccess, NO_ACCESS } from './client-access.js';
 import { type CountedExecutions, isCounted } from './counted-executions.js';
 import { bodyOf, type Encoded } from './encode-request.js';

@@ -1,5 +1,5 @@
-import { type Fault, fault, option } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { type Fault, fault, option } from '../formats/index.js';
 import { ARRIVAL_PROCESSES } from '../workload/index.js';
 import type { LoadOptions } from './types.js';
 

@@ -1,4 +1,5 @@
-import type { LoadAnsweredBy, LoadOutcomes, ModelLoad, PriorityLoad } from '../artifacts/index.js';
+import type { LoadAnsweredBy, LoadOutcomes, ModelLoad, PriorityLoad } from '../formats/index.js';
+import { NS_PER_MS } from '../formats/index.js';
 import {
   ExactValues,
   latencyHistogram,
@@ -15,8 +16,6 @@ import type { LoadReport } from './types.js';
  * server.
  */
 const LATE_CLIENT_MS = 5;
-
-const NS_PER_MS = 1e6;
 
 /** Different reasons of failure that are kept; a server may tell each request another. */
 const MOST_REASONS = 20;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { gapsText, InputError, type LoadSends, type ModelLoad } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
+import { gapsText, InputError, type LoadSends, type ModelLoad } from '../formats/index.js';
 import { streamOf, uniformAt } from '../random/index.js';
 import { type Arrivals, arrivals, arrivalsAt, drawnLevels, type PriorityShare } from '../workload/index.js';
 import type { CountedExecutions } from './counted-executions.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fault, InputError, option } from '../artifacts/index.js';
 import { filledTensor, type Tensors } from '../execution/index.js';
+import { fault, InputError, option } from '../formats/index.js';
 import { type Encoded, encodeRequest } from './encode-request.js';
 import { type ClientOptions, InferenceClient } from './inference-client.js';
 import { urlFaults } from './load-options.js';

@@ -1,5 +1,5 @@
 import { connect } from 'node:tls';
-import { option } from '../artifacts/index.js';
+import { option } from '../formats/index.js';
 
 /** A server that does not describe its models within this time is taken to hang. */
 export const DESCRIBE_TIMEOUT_MS = 5000;

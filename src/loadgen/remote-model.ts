@@ -1,5 +1,5 @@
-import { type Fault, fault, type PlanServing, type TensorSpec } from '../artifacts/index.js';
 import { dtypeOfOip, elementCount, type Tensors } from '../execution/index.js';
+import { type Fault, fault, type PlanServing, type TensorSpec } from '../formats/index.js';
 
 /** RemoteModel is a model as a server describes it. */
 export interface RemoteModel {

@@ -1,4 +1,4 @@
-import type { LoadExecutions, LoadServed } from '../artifacts/index.js';
+import type { LoadExecutions, LoadServed } from '../formats/index.js';
 import type { CountedExecutions } from './counted-executions.js';
 
 /**

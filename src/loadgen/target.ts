@@ -1,5 +1,5 @@
-import { counted, type Fault, fault, InputError, option } from '../artifacts/index.js';
 import { dtypeInfo, filledTensor, randomTensor, type Tensors } from '../execution/index.js';
+import { counted, type Fault, fault, InputError, option } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import type { PriorityShare } from '../workload/index.js';
 import { dimsOf, type Encoded, encodeRequest } from './encode-request.js';

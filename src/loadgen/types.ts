@@ -1,5 +1,5 @@
-import type { Emitted, LoadDocument } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
+import type { Emitted, LoadDocument } from '../formats/index.js';
 import type { ArrivalProcess, Arrivals, PriorityShare } from '../workload/index.js';
 import type { ClientAccess } from './client-access.js';
 

@@ -1,4 +1,5 @@
-import { devicesInUse, gpusInUse, NS_PER_S, type RunShape, shareOf, sumOf } from './run-shape.js';
+import { NS_PER_S } from '../formats/index.js';
+import { devicesInUse, gpusInUse, type RunShape, shareOf, sumOf } from './run-shape.js';
 import { StepSums } from './step-sums.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { LatencyHistogram } from '../artifacts/index.js';
+import type { LatencyHistogram } from '../formats/index.js';
 import type { Values } from './values.js';
 
 /** The steps of a power of ten, as in Renard's series R10: each bound is about a quarter above the one before. */

@@ -1,7 +1,7 @@
-import { NS_PER_S as SHARED_NS_PER_S, OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
+import { NS_PER_S } from '../formats/index.js';
+import { OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
 
 const OutcomeIndex = SharedOutcomeIndex;
-const NS_PER_S = SHARED_NS_PER_S;
 const OUTCOMES = Object.keys(OutcomeIndex).length;
 
 /** LevelShape is what a LevelFold must know of a run. */

@@ -1,11 +1,10 @@
-import type { LatencyHistogram } from '../artifacts/index.js';
+import type { LatencyHistogram } from '../formats/index.js';
+import { NS_PER_MS, NS_PER_S } from '../formats/index.js';
 import { latencyHistogram } from './latency-histogram.js';
 import { outcomeRates } from './outcomes.js';
 import type { LatencySummary } from './percentiles.js';
 import {
   type MakeValues,
-  NS_PER_MS,
-  NS_PER_S,
   type RunShape,
   OUTCOME_KINDS as SHARED_OUTCOME_KINDS,
   OutcomeIndex as SharedOutcomeIndex,

@@ -63,9 +63,6 @@ export const OutcomeIndex = { inTime: 0, late: 1, dropped: 2, failed: 3 } as con
 /** OUTCOME_KINDS is the number of outcomes in `OutcomeIndex`. */
 export const OUTCOME_KINDS = 4;
 
-export const NS_PER_MS = 1e6;
-export const NS_PER_S = 1e9;
-
 /**
  * shareOf gives part / whole as a share, 0 where the whole is 0. A sum may exceed the whole by rounding, so the share
  * is cut to 1.

@@ -1,10 +1,9 @@
+import { NS_PER_MS, NS_PER_S } from '../formats/index.js';
 import { outcomeRates } from './outcomes.js';
 import {
   devicesInUse,
   gpusInUse,
   type MakeValues,
-  NS_PER_MS,
-  NS_PER_S,
   OUTCOME_KINDS,
   OutcomeIndex,
   type RunShape,

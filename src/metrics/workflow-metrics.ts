@@ -1,7 +1,8 @@
+import { NS_PER_S } from '../formats/index.js';
 import { DeviceTimeFold, type DeviceTimes, DoneByDevice as SharedDoneByDevice } from './device-times.js';
 import { Histogram } from './histogram.js';
 import { type DropCount, type RequestFigures, RequestFold } from './request-fold.js';
-import { NS_PER_S, type RunShape, OutcomeIndex as SharedOutcomeIndex, sumOf } from './run-shape.js';
+import { type RunShape, OutcomeIndex as SharedOutcomeIndex, sumOf } from './run-shape.js';
 import { ExactValues } from './values.js';
 
 const DoneByDevice = SharedDoneByDevice;

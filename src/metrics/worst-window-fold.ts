@@ -1,5 +1,6 @@
+import { NS_PER_S } from '../formats/index.js';
 import { outcomeRates } from './outcomes.js';
-import { NS_PER_S, OUTCOME_KINDS } from './run-shape.js';
+import { OUTCOME_KINDS } from './run-shape.js';
 
 /** WorstFigures holds the worst figures over windows of one length. They are absent where requests came in none of these. */
 export interface WorstFigures {

@@ -1,5 +1,5 @@
-import { fault, InputError } from '../artifacts/index.js';
 import { largestOf, pushAll, smallestOf } from '../collections/index.js';
+import { fault, InputError } from '../formats/index.js';
 import { type ColumnSet, enumerateColumns } from './columns/index.js';
 import { dividedForPairs, type Replica } from './divided-for-pairs.js';
 import { isOver, limitOf } from './integer/index.js';

@@ -1,5 +1,5 @@
-import { toldUpBelow } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import { toldUpBelow } from '../formats/index.js';
 import type { MasterResult } from './lp/index.js';
 import type {
   InfeasibilityCause,

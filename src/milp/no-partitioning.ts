@@ -1,4 +1,4 @@
-import type { Cluster, DeviceClass } from '../artifacts/index.js';
+import type { Cluster, DeviceClass } from '../formats/index.js';
 import type { PooledProblem } from './problem.js';
 
 /**

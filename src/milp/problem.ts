@@ -5,7 +5,7 @@ import type {
   PooledPlan,
   PooledSpecModel,
   Profile,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 
 /**
  * PooledProblem is a pooled planning problem with every default filled in and every file read. `resolvePooled` makes

@@ -1,4 +1,4 @@
-import { type DeviceProfile, layersBeforeBlocks, type PlanObjective } from '../artifacts/index.js';
+import { type DeviceProfile, layersBeforeBlocks, type PlanObjective } from '../formats/index.js';
 import {
   type Column,
   type ColumnSource,

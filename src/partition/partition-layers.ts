@@ -1,4 +1,4 @@
-import { counted, type Fault, fault, InputError, shown } from '../artifacts/index.js';
+import { counted, type Fault, fault, InputError, shown } from '../formats/index.js';
 import { prefixSums, weightsOf } from './figures.js';
 import { greedyEnds } from './greedy.js';
 import { minTransferEnds } from './min-transfer.js';

@@ -1,5 +1,5 @@
-import { type Fault, fault, type PipelineApplication, type PipelineSpec } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import { type Fault, fault, type PipelineApplication, type PipelineSpec } from '../formats/index.js';
 
 /** Shares that are written in decimals sum to 1 no more exactly than this. */
 const ROUNDING = 1e-6;

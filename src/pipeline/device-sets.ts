@@ -1,5 +1,5 @@
-import { type Fault, fault, listed, type PipelineSpec, type PipelineStage } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { type Fault, fault, listed, type PipelineSpec, type PipelineStage } from '../formats/index.js';
 import type { DeviceSet } from './problem.js';
 
 /** DeviceSets holds the sets of devices that a spec fixes. */

@@ -1,4 +1,6 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
+  BYTES_PER_GIB,
   isEmulated,
   type LongestPath,
   type OtherReplicas,
@@ -9,8 +11,7 @@ import {
   type StagePlacement,
   servingMarks,
   toldApart,
-} from '../artifacts/index.js';
-import { largestOf, smallestOf } from '../collections/index.js';
+} from '../formats/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { edgeOf } from '../plans/index.js';
 import { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
@@ -33,7 +34,6 @@ import { edgeBytes, linkUs } from './transfers.js';
 import { scaleFactors } from './visits.js';
 
 const DEFAULT_ATTAINMENT = 0.99;
-const BYTES_PER_GIB = 2 ** 30;
 const ROUNDING = 1e-9;
 
 /**

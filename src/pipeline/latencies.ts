@@ -4,7 +4,7 @@ import {
   type MeasuredCells,
   type Profile,
   wholeLatencyUs,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 
 /** MeasuredClass is a device class of a profile at a virtual size, and the quantile of its latencies that is asked for. */
 export interface MeasuredClass {

@@ -1,5 +1,5 @@
-import type { OpenCluster, PlannedStage, StagePlacement } from '../artifacts/index.js';
-import { seatsOf } from '../artifacts/index.js';
+import type { OpenCluster, PlannedStage, StagePlacement } from '../formats/index.js';
+import { seatsOf } from '../formats/index.js';
 import type { StageGraph } from '../plans/index.js';
 import { linkUs } from './transfers.js';
 

@@ -1,7 +1,6 @@
-import { type PipelineLoad, writtenSeconds } from '../artifacts/index.js';
+import { NS_PER_S, type PipelineLoad, writtenSeconds } from '../formats/index.js';
 
 const DEFAULT_DURATION = '60s';
-const NS_PER_S = 1e9;
 
 /** drawnDurationNs is how long the requests of a load arrive that is drawn: a minute where it does not say. */
 export function drawnDurationNs({

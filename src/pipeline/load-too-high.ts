@@ -1,4 +1,4 @@
-import { toldApart, toldUpBelow } from '../artifacts/index.js';
+import { toldApart, toldUpBelow } from '../formats/index.js';
 
 /** LoadTooHigh is what devices serve of stages, and what the load asks of them, in requests per second. */
 interface LoadTooHigh {

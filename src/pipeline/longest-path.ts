@@ -1,4 +1,4 @@
-import type { LongestPath } from '../artifacts/index.js';
+import type { LongestPath } from '../formats/index.js';
 import type { StageGraph } from '../plans/index.js';
 
 /** PathTimes says how long stages and edges take. */

@@ -1,4 +1,4 @@
-import type { ProfileFigures } from '../artifacts/index.js';
+import type { ProfileFigures } from '../formats/index.js';
 import { setsOf } from './device-sets.js';
 import { classFigures } from './latencies.js';
 import type { OpenProblem } from './open.js';

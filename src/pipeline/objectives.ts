@@ -2,12 +2,12 @@ import {
   type Fault,
   type FurtherObjective,
   fault,
+  NS_PER_MS,
   type PipelineSpec,
   pipelineMethodOf,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 
 const DEFAULT_ATTAINMENT = 0.99;
-const NS_PER_MS = 1e6;
 
 type Asked = Pick<PipelineSpec, 'sloMs' | 'attainment' | 'objectives' | 'applications'>;
 

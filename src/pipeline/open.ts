@@ -1,5 +1,6 @@
 import {
   aliasFaults,
+  BYTES_PER_GIB,
   classText,
   type DeviceProfile,
   distinctFaults,
@@ -14,7 +15,7 @@ import {
   profiledClasses,
   type StageInput,
   toldApart,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { countFaults, readStageGraph, type StageGraph, wireStages } from '../plans/index.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
 import type { GivenReason, PipelineFiles, StageProfile } from './problem.js';
@@ -29,8 +30,6 @@ import {
   weightBytes,
   whenFaults,
 } from './resolve.js';
-
-const BYTES_PER_GIB = 2 ** 30;
 
 /** OpenProblem is a spec that leaves device classes, batches or replicas to a planner, resolved and without faults. */
 export interface OpenProblem {

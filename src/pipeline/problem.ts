@@ -6,7 +6,7 @@ import type {
   PipelineSpec,
   Profile,
   StageInput,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { PipelinePlanBody, StageGraph } from '../plans/index.js';
 
 /** StageProfile is a stage's profile with the file that it was read from, to which faults refer. */

@@ -4,7 +4,7 @@ import {
   measurementNotes,
   type PipelineSpec,
   servingNotes,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { type DeviceSets, setsOf } from './device-sets.js';
 import { classFigures, isSummed } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';

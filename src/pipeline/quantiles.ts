@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import {
   type DeviceProfile,
   type Fault,
@@ -6,8 +7,7 @@ import {
   listed,
   type PipelineSpec,
   wholeLatencyUs,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import { measuredBatches } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
 

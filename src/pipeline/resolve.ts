@@ -12,7 +12,7 @@ import {
   pipelineMethodOf,
   profiledClasses,
   type TensorSpec,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import {
   CERTAIN,
   conditionalEdges,

@@ -1,4 +1,4 @@
-import { type PipelineSpec, PLANNED_SCHEDULER, type PlanServing } from '../artifacts/index.js';
+import { type PipelineSpec, PLANNED_SCHEDULER, type PlanServing } from '../formats/index.js';
 
 /** IN_ORDER is how the Estimator serves: in order of arrival, and nothing is dropped. */
 export const IN_ORDER: PlanServing = { scheduler: 'inferline' };

@@ -1,4 +1,4 @@
-import type { OpenCluster, StagePlacement } from '../artifacts/index.js';
+import type { OpenCluster, StagePlacement } from '../formats/index.js';
 import type { LinkUse } from './link-uses.js';
 import { type DeviceSet, freeGpus } from './problem.js';
 

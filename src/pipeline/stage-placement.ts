@@ -1,4 +1,4 @@
-import type { OpenCluster, StageClassUse, StagePlacement } from '../artifacts/index.js';
+import type { OpenCluster, StageClassUse, StagePlacement } from '../formats/index.js';
 import { MOST_LISTED, seatsFrom } from '../plans/index.js';
 import type { LinkUse } from './link-uses.js';
 import { type DeviceSet, freeGpus } from './problem.js';

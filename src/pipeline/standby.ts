@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import {
   gpuNumber,
   type OpenCluster,
@@ -6,8 +7,7 @@ import {
   type PlannedStandby,
   type StageClassUse,
   type StagePlacement,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { heldTogether, seatsFrom } from '../plans/index.js';
 import { mostHourlyCost } from './stage-placement.js';

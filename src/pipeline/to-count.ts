@@ -1,4 +1,4 @@
-import { distinctFaults, type Fault, fault, type PipelineSpec, type TensorSpec } from '../artifacts/index.js';
+import { distinctFaults, type Fault, fault, type PipelineSpec, type TensorSpec } from '../formats/index.js';
 import {
   countFaults,
   edgeOf,

@@ -1,4 +1,4 @@
-import { linkGbps, type OpenCluster } from '../artifacts/index.js';
+import { linkGbps, type OpenCluster } from '../formats/index.js';
 import { ancestorsOf, bytesPerRow, predecessorsOf, REQUEST, type StageGraph } from '../plans/index.js';
 import type { GivenStage } from './problem.js';
 

@@ -1,4 +1,4 @@
-import type { Bundle, BundledPartition, BundledStage } from '../artifacts/index.js';
+import type { Bundle, BundledPartition, BundledStage } from '../formats/index.js';
 import type { PlanPart } from './plan-of.js';
 
 /** bundledFile finds the file of a part in the manifest of a bundle; undefined where it has none. */

@@ -1,4 +1,4 @@
-import { fault, option, type PlanTuner } from '../artifacts/index.js';
+import { fault, option, type PlanTuner } from '../formats/index.js';
 import { type ChosenScheduler, TUNERS, type TunerName } from '../serving/index.js';
 import type { Tuned } from './plan-of.js';
 import { planOf } from './plan-table.js';

@@ -1,3 +1,4 @@
+import type { RecordsOfPlan } from '../checks/index.js';
 import type {
   Fault,
   FaultPlace,
@@ -12,8 +13,7 @@ import type {
   PlanTuner,
   ServingMarks,
   TensorSpec,
-} from '../artifacts/index.js';
-import type { RecordsOfPlan } from '../checks/index.js';
+} from '../formats/index.js';
 import type { ChosenScheduler, StageTopology, Topology } from '../serving/index.js';
 import type { PlanFile, PlanKind, StagePlan, StagePlanKind } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';

@@ -9,7 +9,7 @@ import {
   type PlanServing,
   type PolicyGiven,
   ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 import {
   choiceClashes,

@@ -1,4 +1,4 @@
-import { aliasedProfiles, aliasFaults, type Fault, type Loaded } from '../artifacts/index.js';
+import { aliasedProfiles, aliasFaults, type Fault, type Loaded } from '../formats/index.js';
 import type { StageTopology, Topology } from '../serving/index.js';
 import { GEAR_PLAN } from './gears/index.js';
 import { PIPELINE_PLAN } from './pipeline/index.js';

@@ -1,4 +1,4 @@
-import { type Fault, fault, type PlanServing } from '../artifacts/index.js';
+import { type Fault, fault, type PlanServing } from '../formats/index.js';
 import { MOST_LEVELS } from '../serving/index.js';
 
 const AT = '/serving/priorities';

@@ -1,4 +1,4 @@
-import type { ArtifactTypes, GearPlan, PipelinePlan, PooledPlan, WorkflowPlan } from '../artifacts/index.js';
+import type { ArtifactTypes, GearPlan, PipelinePlan, PooledPlan, WorkflowPlan } from '../formats/index.js';
 
 /** StagePlan is a plan of a kind whose requests go from stage to stage, by routes that the plan has. */
 export type StagePlan = PooledPlan | PipelinePlan | GearPlan;

@@ -1,4 +1,4 @@
-import type { WhenOutput } from '../artifacts/index.js';
+import type { WhenOutput } from '../formats/index.js';
 
 /** ConditionalEdge is an edge as specs and plans have it, with what says whether it is taken. */
 export interface ConditionalEdge {

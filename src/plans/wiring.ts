@@ -1,4 +1,4 @@
-import type { CertaintyMeasure, TensorSpec } from '../artifacts/index.js';
+import type { CertaintyMeasure, TensorSpec } from '../formats/index.js';
 import type { VerdictChoice } from './verdict-choice.js';
 
 /**

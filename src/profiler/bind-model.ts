@@ -1,5 +1,5 @@
-import { type DimValues, fault, InputError, option, type ProfiledModel } from '../artifacts/index.js';
 import { freeMemory } from '../execution/index.js';
+import { type DimValues, fault, InputError, option, type ProfiledModel } from '../formats/index.js';
 import {
   BATCH,
   type BatchDim,

@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, type Profile, type ProfiledBlock } from '../artifacts/index.js';
+import { type Fault, fault, InputError, type Profile, type ProfiledBlock } from '../formats/index.js';
 import { crossingSpecs } from './layers.js';
 import type { PreparedModel } from './types.js';
 

@@ -1,3 +1,5 @@
+import { pushAll } from '../collections/index.js';
+import { checkThreads, type NamedDevice } from '../execution/index.js';
 import {
   type DimValues,
   type Fault,
@@ -9,9 +11,7 @@ import {
   type Profile,
   sameData,
   type TensorSpec,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
-import { checkThreads, type NamedDevice } from '../execution/index.js';
+} from '../formats/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
 /** A longer pause leaves no time to measure. */

@@ -1,5 +1,5 @@
-import type { Profile } from '../artifacts/index.js';
 import { monotonicNs } from '../execution/index.js';
+import type { Profile } from '../formats/index.js';
 
 /** This much work may be lost; it is long compared with the time that a checkpoint takes. */
 const INTERVAL_NS = 5e9;

@@ -1,4 +1,3 @@
-import { option, toldUp } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
 import {
   ExecutionError,
@@ -9,6 +8,7 @@ import {
   type TensorMaker,
   type Tensors,
 } from '../execution/index.js';
+import { option, toldUp } from '../formats/index.js';
 import { dataSizedTensors, liveTensors, type MeasuredShapes, type OnnxModel } from '../onnx/index.js';
 import { type BindOptions, type BoundModel, bindModel } from './bind-model.js';
 import { judgeRows, type RowsJudged, tensorsToKnow } from './find-rows.js';

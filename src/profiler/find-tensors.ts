@@ -1,4 +1,3 @@
-import type { TensorSpec } from '../artifacts/index.js';
 import {
   dtypeInfo,
   ExecutionError,
@@ -11,6 +10,7 @@ import {
   type TensorInfo,
   type Tensors,
 } from '../execution/index.js';
+import type { TensorSpec } from '../formats/index.js';
 import {
   dataSizedTensors,
   dtypeOf,

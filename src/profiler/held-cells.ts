@@ -1,5 +1,5 @@
-import type { Profile } from '../artifacts/index.js';
 import { type Device, deviceText } from '../execution/index.js';
+import type { Profile } from '../formats/index.js';
 
 /** HeldCells says what a profile measures, as the options of `profile` name it. A list is empty where the profile does not tell. */
 export interface HeldCells {

@@ -1,7 +1,8 @@
+import { emittedHead } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   type DeviceProfile,
   decimalOf,
-  emittedHead,
   type Fault,
   fault,
   HUGE,
@@ -10,8 +11,7 @@ import {
   type Profile,
   shown,
   smallCsvLines,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 
 /** CsvTable is a table's text and its file name, which says whose latencies it holds and is quoted in faults. */
 export interface CsvTable {

@@ -1,5 +1,5 @@
-import { type Fault, fault, InputError, notJson, tooLargeJson } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { type Fault, fault, InputError, notJson, tooLargeJson } from '../formats/index.js';
 
 /** IMPORT_FORMATS lists the formats of other tools that can be imported. */
 const IMPORT_FORMATS = ['csv', 'trtexec', 'ort'] as const;

@@ -1,5 +1,5 @@
-import { type Fault, fault, firstFaults, type Profile, shown } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { type Fault, fault, firstFaults, type Profile, shown } from '../formats/index.js';
 import { importMeasured, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf } from './statistics.js';
 

@@ -1,8 +1,6 @@
-import { type Fault, fault, type Profile, shown } from '../artifacts/index.js';
+import { type Fault, fault, type Profile, shown, US_PER_MS } from '../formats/index.js';
 import { importMeasured, type Latency, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf, roundUs } from './statistics.js';
-
-const US_PER_MS = 1000;
 
 /**
  * importTrtexec makes a profile from trtexec's JSON files, one per block, class, virtual GPU size and batch size. It

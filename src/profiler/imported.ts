@@ -1,13 +1,6 @@
-import {
-  emittedHead,
-  type Fault,
-  fault,
-  InputError,
-  notJson,
-  type Profile,
-  tooLargeJson,
-} from '../artifacts/index.js';
+import { emittedHead } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { type Fault, fault, InputError, notJson, type Profile, tooLargeJson } from '../formats/index.js';
 
 /** MeasuredFile is the output of another tool for one block, with what it measured. */
 export interface MeasuredFile {

@@ -1,5 +1,5 @@
-import type { Boundary, TensorSpec } from '../artifacts/index.js';
 import { dtypeInfo, elementCount } from '../execution/index.js';
+import type { Boundary, TensorSpec } from '../formats/index.js';
 import {
   type Cut,
   type CutFault,

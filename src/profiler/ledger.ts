@@ -1,7 +1,8 @@
 import { hostname, platform, release } from 'node:os';
+import { emittedHead } from '../artifacts/index.js';
+import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
 import {
   type DeviceProfile,
-  emittedHead,
   figureName,
   isOf,
   type Measurement,
@@ -10,8 +11,7 @@ import {
   type UnfitFigure,
   type UnfitFigures,
   unfitFigures,
-} from '../artifacts/index.js';
-import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
+} from '../formats/index.js';
 import { boundFields } from './bind-model.js';
 import type { Campaign } from './campaign.js';
 import type { Timed } from './measure-group.js';

@@ -1,4 +1,3 @@
-import { fault, InputError, option } from '../artifacts/index.js';
 import {
   dtypeInfo,
   ExecutionError,
@@ -9,6 +8,7 @@ import {
   OutOfMemoryError,
   type TensorInfo,
 } from '../execution/index.js';
+import { fault, InputError, option } from '../formats/index.js';
 import { largestCut, type OnnxModel } from '../onnx/index.js';
 import type { TensorFinding } from './types.js';
 

@@ -1,15 +1,15 @@
+import { emittedHead } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   commandText,
   type DeviceProfile,
-  emittedHead,
   type Fault,
   fault,
   InputError,
   type Measurement,
   type Profile,
   unfitFigures,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import { sameBlocks } from './campaign.js';
 import { heldCells } from './held-cells.js';
 import { overWholes } from './over-wholes.js';

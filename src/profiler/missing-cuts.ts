@@ -1,4 +1,4 @@
-import { counted } from '../artifacts/index.js';
+import { counted } from '../formats/index.js';
 import { type TensorFault, tensorFaultText } from '../onnx/index.js';
 import type { PreparedLayers } from './types.js';
 

@@ -1,4 +1,4 @@
-import type { DeviceProfile, Profile } from '../artifacts/index.js';
+import type { DeviceProfile, Profile } from '../formats/index.js';
 import type { GroupFigures } from './statistics.js';
 
 type Ratios = Record<string, Record<string, number>>;

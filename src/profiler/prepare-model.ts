@@ -1,14 +1,5 @@
 import { basename } from 'node:path';
-import {
-  type Boundary,
-  type DimValues,
-  fault,
-  InputError,
-  option,
-  readWhole,
-  sha256Of,
-  type TensorSpec,
-} from '../artifacts/index.js';
+import { readWhole } from '../artifacts/index.js';
 import {
   dtypeInfo,
   ExecutionError,
@@ -18,6 +9,15 @@ import {
   OutOfMemoryError,
   STRING_DTYPE,
 } from '../execution/index.js';
+import {
+  type Boundary,
+  type DimValues,
+  fault,
+  InputError,
+  option,
+  sha256Of,
+  type TensorSpec,
+} from '../formats/index.js';
 import {
   externalLocations,
   type OnnxModel,

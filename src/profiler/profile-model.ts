@@ -1,4 +1,3 @@
-import { fault, InputError, MissingError, type Profile } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import {
   ExecutionError,
@@ -7,6 +6,7 @@ import {
   OutOfMemoryError,
   probeDevices,
 } from '../execution/index.js';
+import { fault, InputError, MissingError, type Profile } from '../formats/index.js';
 import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
 import { unservedOutputs } from './bind-model.js';
 import { BlockFeeds, type BlockFile, blockSpans, writeSpanFiles } from './block-files.js';

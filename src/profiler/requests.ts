@@ -1,4 +1,3 @@
-import { fault, InputError } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import {
   dtypeInfo,
@@ -10,6 +9,7 @@ import {
   type TensorMaker,
   type Tensors,
 } from '../execution/index.js';
+import { fault, InputError } from '../formats/index.js';
 import type { BatchDim, OnnxModel } from '../onnx/index.js';
 import type { Batching, PreparedModel } from './types.js';
 

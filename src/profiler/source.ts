@@ -1,16 +1,7 @@
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import {
-  type DataFile,
-  type Fault,
-  fault,
-  InputError,
-  MissingError,
-  partFault,
-  sha256OfFile,
-  unreadable,
-  withTemporaryFolder,
-} from '../artifacts/index.js';
+import { partFault, sha256OfFile, unreadable, withTemporaryFolder } from '../artifacts/index.js';
+import { type DataFile, type Fault, fault, InputError, MissingError } from '../formats/index.js';
 import {
   type ExternalCopy,
   externalLocations,

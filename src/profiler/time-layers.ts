@@ -1,5 +1,5 @@
-import { InputError } from '../artifacts/index.js';
 import { checkThreads, MemoryGuard, type NamedDevice } from '../execution/index.js';
+import { InputError } from '../formats/index.js';
 import { sessionLayerTimes } from './layer-times.js';
 import { tellingFailures } from './memory-need.js';
 import { ScratchExecutors } from './scratch-executors.js';

@@ -1,5 +1,5 @@
-import type { Boundary, DataFile, DimValues, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import type { Device, NamedDevice, StartExecutor, Tensors } from '../execution/index.js';
+import type { Boundary, DataFile, DimValues, ProfiledLayer, TensorSpec } from '../formats/index.js';
 import type { Cut, CutFault, MeasuredShapes, OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
 import type { Source } from './source.js';
@@ -138,7 +138,7 @@ export interface ProfileOptions {
     readonly device?: string;
   };
   /** A profile whose blocks (known by their nodes) are measured instead. */
-  readonly blocksOf?: import('../artifacts/index.js').Profile;
+  readonly blocksOf?: import('../formats/index.js').Profile;
   readonly limits?: Partial<Limits>;
   /**
    * The most memory that the processes which run the model may take; by default the available memory, less a reserve.
@@ -147,7 +147,7 @@ export interface ProfileOptions {
   /** Starts the executors that run the model; by default `startExecutor`. */
   readonly startExecutor?: StartExecutor;
   /** An interrupted profile to continue: only its missing figures are measured. */
-  readonly resume?: import('../artifacts/index.js').Profile;
+  readonly resume?: import('../formats/index.js').Profile;
   readonly signal?: AbortSignal;
   readonly onProgress?: (event: ProgressEvent) => void;
   /**
@@ -155,7 +155,7 @@ export interface ProfileOptions {
    * an error is thrown. A profile that is saved here can be resumed. Measuring waits for it, and an error thrown here
    * ends the profiling.
    */
-  readonly onCheckpoint?: (profile: import('../artifacts/index.js').Profile) => Promise<void>;
+  readonly onCheckpoint?: (profile: import('../formats/index.js').Profile) => Promise<void>;
   /** The value of `measurement.date`; by default nothing is written. */
   readonly date?: string;
 }

@@ -1,4 +1,4 @@
-import { cellName, figureName, sameFigure, type UnfitFigure, type UnfitFigures } from '../artifacts/index.js';
+import { cellName, figureName, sameFigure, type UnfitFigure, type UnfitFigures } from '../formats/index.js';
 
 /** Group is a virtual size and a batch size of a class, the cells of which are measured together. */
 export interface Group {

@@ -1,4 +1,4 @@
-import type { Fault } from '../artifacts/index.js';
+import type { Fault } from '../formats/index.js';
 import type { ProgramLimits } from './limits.js';
 import type { ProgramTensor, TensorMetadata } from './program.js';
 

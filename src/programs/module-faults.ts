@@ -1,4 +1,4 @@
-import type { Fault } from '../artifacts/index.js';
+import type { Fault } from '../formats/index.js';
 import { DATATYPES } from './datatypes.js';
 
 /** moduleFaults finds everything that keeps a module from being a program. The places of faults are JSON pointers into its exports. */

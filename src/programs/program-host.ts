@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { checkPlainFile, type Fault, fault, InputError } from '../artifacts/index.js';
+import { checkPlainFile } from '../artifacts/index.js';
+import { type Fault, fault, InputError } from '../formats/index.js';
 import { MACHINE_CLOCK, type ProgramClock } from './clock.js';
 import { PROGRAM_LIMITS, type ProgramLimits } from './limits.js';
 import {

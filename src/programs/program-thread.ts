@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
-import type { Fault } from '../artifacts/index.js';
+import type { Fault } from '../formats/index.js';
 import {
   Beat,
   type CalledFace,

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Fault } from '../artifacts/index.js';
+import type { Fault } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import { Attribution } from './attribution.js';
 import { replaceGlobals } from './handed-in.js';

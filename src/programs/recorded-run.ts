@@ -1,4 +1,5 @@
-import { emittedHead, isReadIn, type Run, type RunTask } from '../artifacts/index.js';
+import { emittedHead } from '../artifacts/index.js';
+import { isReadIn, type Run, type RunTask } from '../formats/index.js';
 import type { ProgramCall } from './messages.js';
 
 /** RecordedProgramCall is a call, and what came before it. */

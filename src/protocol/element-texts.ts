@@ -1,5 +1,5 @@
-import { jsonFindings } from '../artifacts/index.js';
 import type { Steps } from '../collections/index.js';
+import { jsonFindings } from '../formats/index.js';
 import { WireFault } from './wire-fault.js';
 
 /** ElementText is the JSON of some elements of a list, or of one that is long: a text with its marks, or a number. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { notJson } from '../artifacts/index.js';
+import { notJson } from '../formats/index.js';
 import { WireFault } from './wire-fault.js';
 
 /** Json is a value that was read as JSON, and what was written for it. */

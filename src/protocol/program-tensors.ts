@@ -1,5 +1,5 @@
-import type { TensorSpec } from '../artifacts/index.js';
 import { dtypeOfOip, oipDatatype, type TensorData } from '../execution/index.js';
+import type { TensorSpec } from '../formats/index.js';
 import type { CalledFace, Datatype, ProgramTensor, TensorMetadata } from '../programs/index.js';
 
 /** programTensor gives a tensor as programs read it, on the same memory. */

@@ -1,4 +1,4 @@
-import type { CertaintyMeasure } from '../artifacts/index.js';
+import type { CertaintyMeasure } from '../formats/index.js';
 
 /** Scores whose sum is this near to 1 may be probabilities. */
 const SUM_ROUNDING = 1e-3;

@@ -1,4 +1,4 @@
-import type { TensorSpec } from '../artifacts/index.js';
+import type { TensorSpec } from '../formats/index.js';
 
 /** ClassLimit is how many classes a family has: as many as the model that tells the fewest. */
 export interface ClassLimit {

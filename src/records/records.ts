@@ -1,5 +1,6 @@
-import { decimalOf, type Fault, fault, inSteps, type LineCells, readCsvTable } from '../artifacts/index.js';
+import { inSteps, readCsvTable } from '../artifacts/index.js';
 import { grownCapacity, grownColumn } from '../collections/index.js';
+import { decimalOf, type Fault, fault, type LineCells } from '../formats/index.js';
 import type { ClassLimit } from './class-limit.js';
 
 /** Longer texts are taken for a mistake: this holds some ten million lines. */

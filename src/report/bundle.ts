@@ -1,4 +1,4 @@
-import type { Bundle } from '../artifacts/index.js';
+import type { Bundle } from '../formats/index.js';
 import { bytes, type Table } from './table.js';
 
 /**

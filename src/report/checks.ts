@@ -1,4 +1,4 @@
-import { counted, type GateCheck, type GateVerdicts, type SimulatedRuns } from '../artifacts/index.js';
+import { counted, type GateCheck, type GateVerdicts, type SimulatedRuns } from '../formats/index.js';
 import { percent, plain } from './table.js';
 
 /** Figures of verdicts have so many digits, or more where these do not tell them from what they are judged by. */

@@ -1,4 +1,4 @@
-import { type AccuracyInterval, type CompareRow, counted } from '../artifacts/index.js';
+import { type AccuracyInterval, type CompareRow, counted } from '../formats/index.js';
 import { figure, orDash, percent } from './table.js';
 
 /** CompareColumn is a column of a comparison, and of which rows it is wanted. */

@@ -1,5 +1,5 @@
-import type { CompareRow, ComparisonDocument } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { CompareRow, ComparisonDocument } from '../formats/index.js';
 import type { PlanKind } from '../plans/index.js';
 import {
   accuracyText,

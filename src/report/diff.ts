@@ -1,4 +1,4 @@
-import { type Changed, type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
+import { type Changed, type ChangedWords, counted, type PlanDifference } from '../formats/index.js';
 import type { PlanDiff } from '../plans/index.js';
 import { differenceTables } from './kinds/kinds.js';
 import {

@@ -1,4 +1,4 @@
-import type { EngineFigures, EngineProfile } from '../artifacts/index.js';
+import type { EngineFigures, EngineProfile } from '../formats/index.js';
 import { figure, milliseconds } from './table.js';
 
 /** engineText says in a clause what an engine takes beside its devices. */

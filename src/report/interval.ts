@@ -1,4 +1,4 @@
-import { type AccuracyInterval, counted } from '../artifacts/index.js';
+import { type AccuracyInterval, counted } from '../formats/index.js';
 import { decimals, percent } from './table.js';
 
 /** intervalText says in a sentence where an accuracy lies for samples like those of the records. */

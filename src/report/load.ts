@@ -4,7 +4,7 @@ import type {
   LoadOutcomes,
   ModelLoad,
   PriorityLoad,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 

@@ -6,7 +6,7 @@ import {
   toldUp,
   unfitFigures,
   wholeLatencyUs,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { CountedSamples, PipelineProfile, SampledRuns, SampledShare } from '../artifacts/index.js';
+import type { CountedSamples, PipelineProfile, SampledRuns, SampledShare } from '../formats/index.js';
 import { count, orDash, percent, type Table } from './table.js';
 
 /** visitTable lists how many samples came to each stage of a pipeline. */

@@ -1,5 +1,5 @@
-import type { ComparedFigure, ComparedScheduler, SchedulerComparison } from '../artifacts/index.js';
-import { counted } from '../artifacts/index.js';
+import type { ComparedFigure, ComparedScheduler, SchedulerComparison } from '../formats/index.js';
+import { counted } from '../formats/index.js';
 import { workloadText } from './simulate.js';
 import { apart, figure, orDash, type Part, percent, type Table } from './table.js';
 

@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import type {
   LargestLoad,
   SimulatedModel,
@@ -6,8 +7,7 @@ import type {
   SimulatedWorkload,
   SimulationReport,
   SimulationSweep,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import { engineText } from './engine.js';
 import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
 import {

@@ -1,4 +1,4 @@
-import { toldDown, toldUp } from '../artifacts/index.js';
+import { toldDown, toldUp } from '../formats/index.js';
 
 /** Table is a table as values: column heads and rows of cells. The command line draws it. */
 export interface Table {

@@ -1,4 +1,4 @@
-import type { DescribedTrace, TraceDescription } from '../artifacts/index.js';
+import type { DescribedTrace, TraceDescription } from '../formats/index.js';
 import { count, figure, orDash, percent, plain, type Table } from './table.js';
 
 type Told = Omit<DescribedTrace, 'share'> & { readonly share?: number };

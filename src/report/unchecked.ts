@@ -1,4 +1,4 @@
-import { listed, option, type PlanChecks } from '../artifacts/index.js';
+import { listed, option, type PlanChecks } from '../formats/index.js';
 
 /**
  * uncheckedNote says in a sentence what a plan was not checked against; undefined where it was checked against all.

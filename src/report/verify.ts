@@ -5,7 +5,7 @@ import type {
   VerifiedAnswers,
   VerifiedFigure,
   VerifiedFigureName,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 interface FigureWords {

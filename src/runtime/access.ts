@@ -3,8 +3,8 @@ import type { ServerOptions as TlsOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { type NamedToken, readTls, readTokens, type TlsTexts } from '../access/index.js';
-import { fault, option, ToldFaults } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { fault, option, ToldFaults } from '../formats/index.js';
 import type { AccessOptions } from './types.js';
 
 /** What is taken of TLS, and what is demanded of clients where authorities for their certificates are named. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type Bundle, type BundleFile, type Fault, fault, type TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
+import { type Bundle, type BundleFile, type Fault, fault, type TensorSpec } from '../formats/index.js';
 import type { Topology } from '../serving/index.js';
 import type { PoolWork } from './pool-work.js';
 

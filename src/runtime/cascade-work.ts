@@ -1,6 +1,6 @@
-import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
 import { largestOf, pushAll } from '../collections/index.js';
 import { elementNumbers } from '../execution/index.js';
+import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../formats/index.js';
 import { bundledFile, planOf, requestKey, servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
 import { certaintyOf } from '../records/index.js';
 import {

@@ -1,4 +1,4 @@
-import { type Fault, moreFaults } from '../artifacts/index.js';
+import { type Fault, moreFaults } from '../formats/index.js';
 
 /** A person mends the first faults and tries again, and a request may have one for each of its bytes. */
 const MOST_TOLD = 10;

@@ -1,5 +1,5 @@
-import type { WhenOutput } from '../artifacts/index.js';
 import { elementAt, type Tensors } from '../execution/index.js';
+import type { WhenOutput } from '../formats/index.js';
 import { type ServedStage, type VerdictChoice, verdictChoices } from '../plans/index.js';
 import type { Fork } from './pool-work.js';
 

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { InputError, type PlanServing, thisTool } from '../artifacts/index.js';
+import { thisTool } from '../artifacts/index.js';
+import { InputError, type PlanServing } from '../formats/index.js';
 import { parseJson, WireFault } from '../protocol/index.js';
 import type { Doorkeeper } from './access-hook.js';
 import { AnswerMemory } from './answer-memory.js';

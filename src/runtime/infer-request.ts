@@ -1,4 +1,3 @@
-import { counted, type Fault, InputError } from '../artifacts/index.js';
 import {
   elementCount,
   oipDatatype,
@@ -7,6 +6,7 @@ import {
   type Tensors,
   textFault,
 } from '../execution/index.js';
+import { counted, type Fault, InputError } from '../formats/index.js';
 import {
   atOnce,
   type DataText,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { InputError } from '../artifacts/index.js';
 import { tensorBytes } from '../execution/index.js';
+import { InputError } from '../formats/index.js';
 import type { Steps } from '../protocol/index.js';
 import type { AnswerMemory } from './answer-memory.js';
 import type { Bodies } from './bodies.js';

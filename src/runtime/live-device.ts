@@ -1,4 +1,3 @@
-import { type BundledDevice, InputError } from '../artifacts/index.js';
 import {
   assignCores,
   checkThreads,
@@ -15,6 +14,7 @@ import {
   virtualThreads,
   WITH_DEVICE_ID,
 } from '../execution/index.js';
+import { type BundledDevice, InputError } from '../formats/index.js';
 import type { HangLimit } from './hang-limit.js';
 import type { CheckedBundle } from './opened-bundle.js';
 import { watchRun } from './run-watch.js';

@@ -1,4 +1,4 @@
-import type { GearPlan } from '../artifacts/index.js';
+import type { GearPlan } from '../formats/index.js';
 
 /** Nothing is said of a load before it was watched for so many intervals; each has some chance in it. */
 const LEAST_INTERVALS = 600;

@@ -1,4 +1,4 @@
-import { type Bundle, type Fault, fault } from '../artifacts/index.js';
+import { type Bundle, type Fault, fault } from '../formats/index.js';
 
 /** manifestFaults finds what a manifest says twice: a model, a partition, a stage, a component, a program, or a tensor of one of them. */
 export function* manifestFaults({

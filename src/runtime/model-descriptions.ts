@@ -1,5 +1,5 @@
-import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
+import type { PlanServing, TensorSpec } from '../formats/index.js';
 import { sharingFirst } from '../serving/index.js';
 import type { BatchSums, Counters, ModelSums } from './counters.js';
 import type { CheckedBundle } from './opened-bundle.js';

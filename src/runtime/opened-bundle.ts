@@ -1,5 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { loadArtifact, partFault, readWhole, sha256OfFile } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
+import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import {
   type ArtifactTypes,
   BUNDLE_MANIFEST,
@@ -14,16 +17,10 @@ import {
   InputError,
   type Loaded,
   listed,
-  loadArtifact,
   option,
-  partFault,
-  readWhole,
   sha256Of,
-  sha256OfFile,
   shown,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
-import { notDeployed, STRING_DTYPE } from '../execution/index.js';
+} from '../formats/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import {
   type PlanKind,

@@ -1,5 +1,5 @@
-import { type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
 import { largestOf, pushAll } from '../collections/index.js';
+import { type Fault, fault, type PipelinePlan } from '../formats/index.js';
 import {
   ancestorsOf,
   answerKeys,

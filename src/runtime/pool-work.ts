@@ -1,5 +1,5 @@
-import type { TensorSpec } from '../artifacts/index.js';
 import type { ModelDigests, Tensors } from '../execution/index.js';
+import type { TensorSpec } from '../formats/index.js';
 import type { FedInput, GivenOutput } from '../plans/index.js';
 
 /** LiveModel is a model as clients see it: a model of a pooled plan, a pipeline, or an application of one. */

@@ -1,5 +1,5 @@
-import { type Fault, fault, type PooledPlan, type TensorSpec } from '../artifacts/index.js';
 import { largestOf, pushAll } from '../collections/index.js';
+import { type Fault, fault, type PooledPlan, type TensorSpec } from '../formats/index.js';
 import { bundledFile, type PlanPart, planOf } from '../plans/index.js';
 import { followersOf } from '../serving/index.js';
 import {

@@ -1,4 +1,3 @@
-import type { Fault, TensorSpec } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import {
   elementCount,
@@ -8,6 +7,7 @@ import {
   type Tensors,
   textFault,
 } from '../execution/index.js';
+import type { Fault, TensorSpec } from '../formats/index.js';
 import type { LiveModel } from './pool-work.js';
 
 /** AskedModel is what a request is checked against. */

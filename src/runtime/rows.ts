@@ -1,4 +1,3 @@
-import type { TensorSpec } from '../artifacts/index.js';
 import {
   commonTensor,
   dtypeInfo,
@@ -8,6 +7,7 @@ import {
   type TensorData,
   tensorForAll,
 } from '../execution/index.js';
+import type { TensorSpec } from '../formats/index.js';
 
 /**
  * StackMemory is a device's memory for its batches, by tensor name. It is used again for each batch, because

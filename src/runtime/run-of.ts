@@ -1,4 +1,4 @@
-import type { Fault } from '../artifacts/index.js';
+import type { Fault } from '../formats/index.js';
 import type { PlanFile, StagePlanKind } from '../plans/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { cascadeWork } from './cascade-work.js';

@@ -1,3 +1,4 @@
+import type { StartExecutor } from '../execution/index.js';
 import {
   type ArtifactTypes,
   fault,
@@ -6,8 +7,7 @@ import {
   type PlanServing,
   shown,
   ToldFaults,
-} from '../artifacts/index.js';
-import type { StartExecutor } from '../execution/index.js';
+} from '../formats/index.js';
 import { PLAN_KINDS, type PlanKind, plannedPolicy } from '../plans/index.js';
 import { WORKFLOW_SCHEDULERS, type WorkflowPolicy, type WorkflowScheduler } from '../serving/index.js';
 import type { Counters } from './counters.js';

@@ -1,15 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import {
-  attempted,
-  fault,
-  InputError,
-  oneErrorOf,
-  option,
-  readPolicies,
-  ToldFaults,
-} from '../artifacts/index.js';
+import { attempted, oneErrorOf, readPolicies } from '../artifacts/index.js';
 import type { StartExecutor } from '../execution/index.js';
+import { fault, InputError, option, ToldFaults } from '../formats/index.js';
 import { chosenScheduler, type SchedulerOptions } from '../serving/index.js';
 import { Access } from './access.js';
 import { Doorkeeper } from './access-hook.js';

@@ -1,3 +1,4 @@
+import { loadArtifact } from '../artifacts/index.js';
 import {
   commandText,
   type DeployTarget,
@@ -5,8 +6,7 @@ import {
   fault,
   InputError,
   type Loaded,
-  loadArtifact,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 
 /** RunBy says what runs the bundles of a target: this server, or what a person is to start instead. */
 type RunBy = 'this server' | { readonly program: string };

@@ -1,5 +1,5 @@
-import { type Fault, fault, type PlanServing } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
+import { type Fault, fault, type PlanServing } from '../formats/index.js';
 import { weightOfPriority } from '../plans/index.js';
 import { Admission } from './admission.js';
 import { type CalledModel, findModel, type UnknownModel } from './called-model.js';

@@ -1,5 +1,5 @@
-import type { TensorSpec } from '../artifacts/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
+import type { TensorSpec } from '../formats/index.js';
 import type { FedInput } from '../plans/index.js';
 import type { LiveModel, StageTensors } from './pool-work.js';
 import { type StackMemory, splitRows, stackRows } from './rows.js';

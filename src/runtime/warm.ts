@@ -1,4 +1,3 @@
-import { type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
 import {
   ChangedModelError,
   ExecutionError,
@@ -12,6 +11,7 @@ import {
   type TensorData,
   type Tensors,
 } from '../execution/index.js';
+import { type Fault, fault, InputError, type TensorSpec } from '../formats/index.js';
 import { DEPLOY_AGAIN } from './opened-bundle.js';
 import type { PoolWork } from './pool-work.js';
 

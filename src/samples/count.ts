@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../artifacts/index.js';
+import { type Fault, fault } from '../formats/index.js';
 import { type ShareFigure, shareOf } from '../metrics/index.js';
 import type { RunPipeline } from '../pipeline/index.js';
 import { conditionalEdges, verdictChoices } from '../plans/index.js';

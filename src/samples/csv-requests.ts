@@ -1,15 +1,7 @@
-import {
-  csvLines,
-  decimalOf,
-  type Fault,
-  fault,
-  firstFaults,
-  inSteps,
-  shown,
-  type TensorSpec,
-} from '../artifacts/index.js';
+import { csvLines, inSteps } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import { elementCount, oipDatatype, STRING_DTYPE } from '../execution/index.js';
+import { decimalOf, type Fault, fault, firstFaults, shown, type TensorSpec } from '../formats/index.js';
 
 /** CsvRequest is a line of a CSV file as a request of the Open Inference Protocol. */
 export interface CsvRequest {

@@ -1,5 +1,6 @@
-import { decodedText, fault, type TensorSpec, type ToldFaults } from '../artifacts/index.js';
+import { decodedText } from '../artifacts/index.js';
 import { dtypeOfOip } from '../execution/index.js';
+import { fault, type TensorSpec, type ToldFaults } from '../formats/index.js';
 import { parseJson, WireFault } from '../protocol/index.js';
 import { npyHeader } from './npy.js';
 import { readNpz } from './npz.js';

@@ -1,5 +1,5 @@
-import { type CertaintyMeasure, type Fault, fault } from '../artifacts/index.js';
 import type { Executor, TensorData, Tensors } from '../execution/index.js';
+import { type CertaintyMeasure, type Fault, fault } from '../formats/index.js';
 import { certaintyOf, predictionOf } from '../records/index.js';
 import { noClass } from './labels.js';
 import { numbersIn } from './numbers.js';

@@ -1,4 +1,4 @@
-import { fault, type TensorSpec, type ToldFaults } from '../artifacts/index.js';
+import { fault, type TensorSpec, type ToldFaults } from '../formats/index.js';
 import { type Labelled, type ReadLabels, readLabels } from './labels.js';
 import { type ReadSamples, readSamples } from './read-samples.js';
 

@@ -1,14 +1,6 @@
-import {
-  decimalOf,
-  decodedText,
-  fault,
-  readWhole,
-  sha256Of,
-  shown,
-  type TensorSpec,
-  type ToldFaults,
-} from '../artifacts/index.js';
+import { decodedText, readWhole } from '../artifacts/index.js';
 import type { TensorData } from '../execution/index.js';
+import { decimalOf, fault, sha256Of, shown, type TensorSpec, type ToldFaults } from '../formats/index.js';
 import { readNpy } from './npy.js';
 import { numbersIn } from './numbers.js';
 import type { SampleFile } from './read-samples.js';

@@ -1,5 +1,5 @@
-import { shown } from '../artifacts/index.js';
 import type { TensorData } from '../execution/index.js';
+import { shown } from '../formats/index.js';
 import { tensorFromBytes, WireFault } from '../protocol/index.js';
 import { SampleFault } from './sample-fault.js';
 

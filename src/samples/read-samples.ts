@@ -1,19 +1,17 @@
+import { decodedText, inSteps, pause } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
+import { dtypeInfo, elementCount, type TensorData, type Tensors } from '../execution/index.js';
 import {
-  decodedText,
   type Fault,
   fault,
   faultAt,
   InputError,
-  inSteps,
   MOST_FAULTS,
   moreFaults,
-  pause,
   sha256Of,
   type TensorSpec,
   type ToldFaults,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
-import { dtypeInfo, elementCount, type TensorData, type Tensors } from '../execution/index.js';
+} from '../formats/index.js';
 import { type Json, parseJson, partOf, WireFault } from '../protocol/index.js';
 import {
   type AskedModel,

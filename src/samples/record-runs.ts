@@ -1,4 +1,3 @@
-import { fault, InputError, type Run, type TensorSpec } from '../artifacts/index.js';
 import {
   dtypeOfOip,
   ExecutionError,
@@ -8,6 +7,7 @@ import {
   type Tensors,
   tensorBytes,
 } from '../execution/index.js';
+import { fault, InputError, type Run, type TensorSpec } from '../formats/index.js';
 import {
   type CalledFace,
   hasFailed,

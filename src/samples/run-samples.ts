@@ -1,5 +1,5 @@
-import { fault, InputError } from '../artifacts/index.js';
 import { ExecutionError, type Executor, type Tensors } from '../execution/index.js';
+import { fault, InputError } from '../formats/index.js';
 import type { RunPipeline } from '../pipeline/index.js';
 import { conditionalEdges, requestKey } from '../plans/index.js';
 import { feedsOf, keepOutputs, RowInFlight, StackMemory, stageTensors } from '../runtime/index.js';

@@ -1,8 +1,6 @@
-import { type Fault, fault, option, type PolicyScaling } from '../artifacts/index.js';
+import { type Fault, fault, NS_PER_S, option, type PolicyScaling } from '../formats/index.js';
 import type { ScalingRule } from './stage-local/index.js';
 import type { Topology } from './topology.js';
-
-const NS_PER_S = 1e9;
 
 /** scalingRule gives the schedule of a policy file as a core follows it, with pools by their index. */
 export function scalingRule({ schedule }: PolicyScaling, topology: Topology): ScalingRule {

@@ -1,7 +1,6 @@
+import { choiceFaults, choiceParts } from '../artifacts/index.js';
 import {
   type ChoiceParts,
-  choiceFaults,
-  choiceParts,
   didYouMean,
   type EngineFigures,
   type Fault,
@@ -13,7 +12,7 @@ import {
   type PolicyGiven,
   shown,
   type ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import {
   type AnyPolicy,
   type ChosenScheduler,

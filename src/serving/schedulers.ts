@@ -4,7 +4,7 @@ import type {
   PolicyScaling,
   ReservationChoices,
   StageLocalChoices,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { Streams } from '../random/index.js';
 import type { ServingCore } from './core.js';
 import type { Decisions } from './decisions.js';

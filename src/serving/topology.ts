@@ -1,10 +1,9 @@
-import { type Fault, fault } from '../artifacts/index.js';
 import { NONE } from '../collections/index.js';
+import { type Fault, fault, NS_PER_US } from '../formats/index.js';
 import type { Links } from './links.js';
 
 export type { Links } from './links.js';
 
-const NS_PER_US = 1e3;
 /**
  * Topology is a plan as a scheduler sees it: models with their SLOs, pools of virtual GPUs with their
  * latencies, and links.

@@ -4,7 +4,7 @@ import type {
   ComparedScheduler,
   ComparedWindow,
   WorstWindow,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { attainmentOverRuns, meanOverRuns } from '../metrics/index.js';
 import type { Compared, ComparedRequests, ComparedRun } from './compared-run.js';
 

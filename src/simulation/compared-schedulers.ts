@@ -9,7 +9,7 @@ import {
   type SkippedScheduler,
   shown,
   ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { chosenTuner, planTopologyOf, type StagePlan } from '../plans/index.js';
 import { streamsOf } from '../random/index.js';
 import {

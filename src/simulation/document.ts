@@ -1,16 +1,16 @@
-import {
-  emittedHead,
-  type InputFile,
-  type SimulatedCascade,
-  type SimulatedClass,
-  type SimulatedCost,
-  type SimulatedDrop,
-  type SimulatedPool,
-  type SimulatedPriorities,
-  type SimulatedScheduler,
-  type SimulatedVerdicts,
-  type SimulationReport,
-} from '../artifacts/index.js';
+import { emittedHead } from '../artifacts/index.js';
+import type {
+  InputFile,
+  SimulatedCascade,
+  SimulatedClass,
+  SimulatedCost,
+  SimulatedDrop,
+  SimulatedPool,
+  SimulatedPriorities,
+  SimulatedScheduler,
+  SimulatedVerdicts,
+  SimulationReport,
+} from '../formats/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
 import { applicationsOf, planOf } from '../plans/index.js';
 import { type ChosenScheduler, DROP_REASONS, ownerOf, type Topology } from '../serving/index.js';

@@ -1,4 +1,4 @@
-import type { ToldFaults } from '../artifacts/index.js';
+import type { ToldFaults } from '../formats/index.js';
 import {
   type EngineFigures,
   fault,
@@ -8,7 +8,7 @@ import {
   option,
   type Profile,
   type SimulatedExecution,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { type PlanPart, planOf, type StagePlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
 import { type ChosenScheduler, ownerOf, type Topology } from '../serving/index.js';

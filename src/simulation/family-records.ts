@@ -1,16 +1,14 @@
+import { decodedText, pathFrom, readWhole } from '../artifacts/index.js';
 import {
-  decodedText,
   type Fault,
   fault,
   firstFaults,
   type GearPlan,
   type Loaded,
   option,
-  pathFrom,
-  readWhole,
   sha256Of,
   type ToldFaults,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { PlanKind } from '../plans/index.js';
 import { classLimitOf, type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from '../records/index.js';
 import type { VerdictOf } from '../simulator/index.js';

@@ -1,5 +1,5 @@
-import type { GearPlan } from '../artifacts/index.js';
 import { grownColumn } from '../collections/index.js';
+import type { GearPlan } from '../formats/index.js';
 import { applicationsOf, planTopologyOf } from '../plans/index.js';
 import { streamOf, streamsOf } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';

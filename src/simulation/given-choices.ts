@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type ComparedChoice, type Fault, fault, listed, type PolicyGiven } from '../artifacts/index.js';
+import { type ComparedChoice, type Fault, fault, listed, type PolicyGiven } from '../formats/index.js';
 import { absentChoices, type ChosenScheduler } from '../serving/index.js';
 
 /**

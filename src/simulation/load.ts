@@ -1,5 +1,5 @@
-import type { ToldFaults } from '../artifacts/index.js';
-import { fault, InputError, option } from '../artifacts/index.js';
+import type { ToldFaults } from '../formats/index.js';
+import { fault, InputError, NS_PER_S, option } from '../formats/index.js';
 import { type ArrivalProcess, meanRps, processFaults, rescaledTrace } from '../workload/index.js';
 import {
   byWeight,
@@ -21,8 +21,6 @@ import {
   type Workload,
   wholeNs,
 } from './workload.js';
-
-const NS_PER_S = 1e9;
 
 /** The load factor and the duration when no option gives them. */
 export const DEFAULT_LOAD = 0.9;

@@ -1,4 +1,4 @@
-import { type FaultPlace, fault, shown, type ToldFaults } from '../artifacts/index.js';
+import { type FaultPlace, fault, shown, type ToldFaults } from '../formats/index.js';
 
 /** LoadedModels is what loads need to know of the models of a plan or a server: names, planned rates and weights. */
 export type LoadedModels = readonly RatedModel[];

@@ -1,5 +1,5 @@
-import { fault, option, shown, type ToldFaults, writtenSeconds } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import { fault, option, shown, type ToldFaults, writtenSeconds } from '../formats/index.js';
 import {
   type ArrivalProcess,
   type Load,

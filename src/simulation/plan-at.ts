@@ -1,17 +1,13 @@
 import { dirname } from 'node:path';
+import { type InputPath, loadArtifact, manifestIn, partFault, pathFrom } from '../artifacts/index.js';
 import {
   type BundledDevice,
   bundledPartFiles,
   type DeployTarget,
   fault,
   InputError,
-  type InputPath,
   type Loaded,
-  loadArtifact,
-  manifestIn,
-  partFault,
-  pathFrom,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import {
   PLAN_KINDS,
   type PlanKind,

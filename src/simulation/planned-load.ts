@@ -1,11 +1,10 @@
-import { fault, type Loaded, option, pathFrom } from '../artifacts/index.js';
+import { pathFrom } from '../artifacts/index.js';
+import { fault, type Loaded, NS_PER_S, option } from '../formats/index.js';
 import { drawnDurationNs, tracedSpan } from '../pipeline/index.js';
 import { type LoadOfPlan, planOf, type ServedPlan } from '../plans/index.js';
 import { withHeldLoad } from './held-load.js';
 import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
 import type { TraceFile } from './trace-file.js';
-
-const NS_PER_S = 1e9;
 
 /** PlannedLoad is what options ask for, with what they leave open as the plan has it. */
 interface PlannedLoad<Options> {

@@ -1,4 +1,4 @@
-import type { Fault, PlanServing } from '../artifacts/index.js';
+import type { Fault, PlanServing } from '../formats/index.js';
 import { weightOfPriority } from '../plans/index.js';
 import { type PriorityShare, priorityShares } from '../workload/index.js';
 

@@ -1,12 +1,5 @@
-import {
-  type Fault,
-  FilesRead,
-  fault,
-  InputError,
-  type Loaded,
-  pathFrom,
-  type ToldFaults,
-} from '../artifacts/index.js';
+import { FilesRead, pathFrom } from '../artifacts/index.js';
+import { type Fault, fault, InputError, type Loaded, type ToldFaults } from '../formats/index.js';
 import type { ServedPlan } from '../plans/index.js';
 
 /** PlanProfiles holds the profiles of a plan, one per model, or fewer where some are missing. */

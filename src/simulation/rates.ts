@@ -1,4 +1,4 @@
-import type { PooledPlan, WarmUp } from '../artifacts/index.js';
+import type { PooledPlan, WarmUp } from '../formats/index.js';
 import type { RunFigures } from '../metrics/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 import type { ArrivalProcess } from '../workload/index.js';

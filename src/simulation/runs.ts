@@ -6,7 +6,7 @@ import {
   type RunsFigures,
   type SimulatedRequests,
   type SimulatedRuns,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { attainmentOverRuns, CONFIDENCE, meanOverRuns } from '../metrics/index.js';
 import type { SimulationJob } from './run.js';
 

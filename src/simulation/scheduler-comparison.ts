@@ -1,12 +1,12 @@
+import { emittedHead } from '../artifacts/index.js';
 import {
   type ComparedScheduler,
-  emittedHead,
   type Fault,
   fault,
   type InputFile,
   option,
   type SchedulerComparison,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { JobPool, type JobsProgress } from '../jobs/index.js';
 import { CONFIDENCE, HISTOGRAM_RELATIVE_ERROR } from '../metrics/index.js';
 import { applicationsOf } from '../plans/index.js';

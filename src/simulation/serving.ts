@@ -1,5 +1,5 @@
-import { type Fault, option, type PolicyGiven, type ToldFaults } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import { type Fault, option, type PolicyGiven, type ToldFaults } from '../formats/index.js';
 import {
   applicationsOf,
   chosenTuner,

@@ -1,8 +1,20 @@
 import {
   attempted,
+  checkWritable,
+  type InputPath,
+  inputFile,
+  loadArtifact,
+  type OutputPath,
+  oneErrorOf,
+  pathFrom,
+  policyFiles,
+  profileInputs,
+  readPolicies,
+  replacingFaults,
+} from '../artifacts/index.js';
+import {
   CHANGED_ADVICE,
   CheckFailedError,
-  checkWritable,
   type EngineFigures,
   engineFigures,
   type Fault,
@@ -10,22 +22,12 @@ import {
   INPUTS_CHANGED,
   type InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type Loaded,
-  loadArtifact,
-  type OutputPath,
-  oneErrorOf,
   option,
   type PolicyGiven,
-  pathFrom,
-  policyFiles,
-  profileInputs,
-  readPolicies,
-  replacingFaults,
   ToldFaults,
   toldBeyond,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { windowCells } from '../metrics/index.js';
 import {
   applicationsOf,

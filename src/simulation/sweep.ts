@@ -1,14 +1,14 @@
-import type { ToldFaults } from '../artifacts/index.js';
+import { emittedHead } from '../artifacts/index.js';
+import { evenlySpaced } from '../collections/index.js';
+import type { ToldFaults } from '../formats/index.js';
 import {
-  emittedHead,
   fault,
   type InputFile,
   type LargestLoad,
   option,
   type SimulationSweep,
   type SweptPoint,
-} from '../artifacts/index.js';
-import { evenlySpaced } from '../collections/index.js';
+} from '../formats/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { applicationsOf, type StagePlan } from '../plans/index.js';
 import { describedScheduler, describedVerdicts } from './document.js';

@@ -1,4 +1,5 @@
 import type { StreamedFile } from '../artifacts/index.js';
+import { NS_PER_US } from '../formats/index.js';
 import { ownerOf, poolsServedBy, type Topology } from '../serving/index.js';
 import { DeviceState, type SimulationObserver, type SimulationView } from '../simulator/index.js';
 
@@ -8,7 +9,6 @@ import { DeviceState, type SimulationObserver, type SimulationView } from '../si
 export const MOST_TIMELINE_BYTES = 256 * 1024 * 1024;
 
 const CHUNK_CHARACTERS = 1 << 18;
-const NS_PER_US = 1000;
 
 /** WrittenTimeline says how much of a timeline was written. */
 export interface WrittenTimeline {

@@ -1,15 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
-import {
-  fault,
-  hashed,
-  heard,
-  InputError,
-  readInPieces,
-  refuseForeign,
-  type ToldFaults,
-  unpacked,
-} from '../artifacts/index.js';
+import { hashed, heard, readInPieces, refuseForeign, unpacked } from '../artifacts/index.js';
+import { fault, InputError, type ToldFaults } from '../formats/index.js';
 import { type CountTrace, slicedTrace, type Trace, TraceReader, type TraceSpan } from '../workload/index.js';
 
 /** Longer traces are taken for a mistake. */

@@ -1,18 +1,15 @@
+import { csvLines, decodedText, inSteps, readWhole } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
-  csvLines,
-  decodedText,
   type Fault,
   fault,
   firstFaults,
-  inSteps,
   option,
   type PipelinePlan,
   type PlannedStage,
-  readWhole,
   sha256Of,
   type ToldFaults,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import { conditionalEdges, planOf, type StagePlan, verdictChoices } from '../plans/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 

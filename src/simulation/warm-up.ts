@@ -1,8 +1,7 @@
-import type { WarmUp } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { WarmUp } from '../formats/index.js';
+import { NS_PER_MS } from '../formats/index.js';
 import type { DrawnWarmUp } from './workload.js';
-
-const NS_PER_MS = 1e6;
 
 /** drawnWarmUp gives a warm-up in nanoseconds, by the SLOs of the models that are served. */
 export function drawnWarmUp(

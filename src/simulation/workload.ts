@@ -1,5 +1,6 @@
-import type { SimulatedWorkload } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
+import type { SimulatedWorkload } from '../formats/index.js';
+import { NS_PER_S } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import {
   type ArrivalProcess,
@@ -19,8 +20,6 @@ import {
 } from '../workload/index.js';
 import { type LoadedModels, plannedRates } from './models.js';
 import { durationOfPhases, highestRate, loadsOfPhases, meanRates, type Phase } from './phases.js';
-
-const NS_PER_S = 1e9;
 
 /**
  * Workload is a load with everything resolved but the seed. It is plain data, so that it can be sent to

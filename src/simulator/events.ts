@@ -1,5 +1,5 @@
-import { fault, InputError } from '../artifacts/index.js';
 import { grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
+import { fault, InputError } from '../formats/index.js';
 import { SortedEvents } from './sorted-events.js';
 
 const NONE = SHARED_NONE;

@@ -1,5 +1,5 @@
-import { fault, InputError } from '../artifacts/index.js';
 import { grownCapacity, grownColumn } from '../collections/index.js';
+import { fault, InputError } from '../formats/index.js';
 import { brokenPromise } from '../serving/index.js';
 
 // The errors are made outside the methods of the loop, as in virtual-driver.ts, to keep it fast.

@@ -1,5 +1,5 @@
-import { counted, fault, InputError } from '../artifacts/index.js';
 import { NONE as SHARED_NONE } from '../collections/index.js';
+import { counted, fault, InputError } from '../formats/index.js';
 import {
   type Answer,
   brokenPromise,

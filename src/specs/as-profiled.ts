@@ -1,4 +1,4 @@
-import type { DimValues, ProfiledModel } from '../artifacts/index.js';
+import type { DimValues, ProfiledModel } from '../formats/index.js';
 
 /** AsProfiled holds the options of `prepareModel` that a profile says its model was prepared with. */
 export interface AsProfiled {

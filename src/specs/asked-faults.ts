@@ -1,4 +1,4 @@
-import { type Fault, fault, fieldChanges, type InputFile } from '../artifacts/index.js';
+import { type Fault, fault, fieldChanges, type InputFile } from '../formats/index.js';
 
 /** askedFaults finds what a plan has that its spec, or what else it was made from, does not give. */
 export function askedFaults(plan: object, asked: object, by = 'spec'): Fault[] {

@@ -1,4 +1,4 @@
-import { type Fault, fault, type OpenCluster, option } from '../artifacts/index.js';
+import { type Fault, fault, type OpenCluster, option } from '../formats/index.js';
 import { type Mix, MOST_IN_MIX } from './mixes.js';
 
 /** Sums of prices such as 3 × 0.1 may exceed the budget by rounding alone. */

@@ -1,4 +1,4 @@
-import type { ComparisonDocument } from '../artifacts/index.js';
+import type { ComparisonDocument } from '../formats/index.js';
 import type { JobsProgress } from '../jobs/index.js';
 import type { PlanKind } from '../plans/index.js';
 import type { SolveLimits } from './solve-limits.js';

@@ -3,17 +3,13 @@ import {
   checkWritable,
   decodedText,
   everyInput,
-  type Fault,
-  fault,
-  InputError,
   type InputPath,
-  option,
   outputFiles,
-  type ProfileFigures,
   readWhole,
   refuseReplacing,
   withOwnFaults,
 } from '../artifacts/index.js';
+import { type Fault, fault, InputError, option, type ProfileFigures } from '../formats/index.js';
 import { caseText } from './case-text.js';
 import type { CompareOptions, Comparison } from './compare-options.js';
 import { comparisonDocument, refuseUnknownEnding, saveComparison } from './comparison-file.js';

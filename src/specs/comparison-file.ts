@@ -1,15 +1,13 @@
 import { stringify as csv } from 'csv-stringify/sync';
+import { emittedHead, jsonText, writeWhole } from '../artifacts/index.js';
 import {
   type CompareRow,
   type ComparisonDocument,
-  emittedHead,
   fault,
   type GateVerdicts,
   InputError,
   type InputFile,
-  jsonText,
-  writeWhole,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import { mixText } from './mixes.js';
 
 interface ComparisonHead extends GateVerdicts {

@@ -1,24 +1,21 @@
+import { FilesRead, ofBundleAdvice, pathFrom, unreadable } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   CHANGED_ADVICE,
   type CheckedInput,
   CheckFailedError,
   type Fault,
-  FilesRead,
   fault,
   INPUTS_CHANGED,
   InputError,
   type InputFile,
   MissingError,
   type OpenCluster,
-  ofBundleAdvice,
   option,
   type PlanChecks,
-  pathFrom,
   planChecks,
   ToldFaults,
-  unreadable,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import type { CheckedBundle } from '../runtime/index.js';
 import type { PreparedSimulation, PreparedWorkflows } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';

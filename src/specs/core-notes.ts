@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import type { BundledDevice, OpenCluster, Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
+import type { BundledDevice, OpenCluster, Profile } from '../formats/index.js';
 import type { ClassUses } from '../plans/index.js';
 
 /** MeasuredCpu is a CPU device of a profile, and the host that measured it, as far as the profile says. */

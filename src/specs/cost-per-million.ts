@@ -1,4 +1,4 @@
-import type { CompareRow } from '../artifacts/index.js';
+import type { CompareRow } from '../formats/index.js';
 
 /**
  * costPerMillion gives the cost of a million requests at a rate. It is undefined where devices have no price, or where

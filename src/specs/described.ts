@@ -1,4 +1,5 @@
-import { FilesRead, type Loaded } from '../artifacts/index.js';
+import { FilesRead } from '../artifacts/index.js';
+import type { Loaded } from '../formats/index.js';
 import type { SpecKind } from './spec-kind.js';
 import type { SpecOf } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';

@@ -1,4 +1,4 @@
-import type { NoPlan, NoPlanReason } from '../artifacts/index.js';
+import type { NoPlan, NoPlanReason } from '../formats/index.js';
 
 /** EndedSearch is a search that found no plan, and proved nothing. */
 interface EndedSearch {

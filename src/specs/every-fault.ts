@@ -1,15 +1,5 @@
-import {
-  type ArtifactKind,
-  type Fault,
-  faultAt,
-  InputError,
-  type Loaded,
-  loadSpec,
-  oneErrorOf,
-  placed,
-  type Rests,
-  SchemaError,
-} from '../artifacts/index.js';
+import { loadSpec, oneErrorOf, placed, type Rests, SchemaError } from '../artifacts/index.js';
+import { type ArtifactKind, type Fault, faultAt, InputError, type Loaded } from '../formats/index.js';
 import { SPEC_KINDS, type SpecKind } from './spec-kind.js';
 
 /** AnySpec is a spec of any kind, as its file was read. */

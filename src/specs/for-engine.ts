@@ -1,14 +1,13 @@
+import { inputFile, loadArtifact } from '../artifacts/index.js';
 import {
   engineFigures,
   fault,
   InputError,
-  inputFile,
   type Loaded,
-  loadArtifact,
   option,
   type PlanServing,
   toldBeyond,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { ServedPlan } from '../plans/index.js';
 import type { AnySpec } from './every-fault.js';
 import type { SolveOptions } from './solve-options.js';

@@ -1,4 +1,4 @@
-import type { CompareRow } from '../artifacts/index.js';
+import type { CompareRow } from '../formats/index.js';
 
 /** Figures that differ by less than this, relatively, count as equal. */
 const SAME = 1e-9;

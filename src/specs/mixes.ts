@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import {
   type Cluster,
   type CompareRow,
@@ -6,8 +7,7 @@ import {
   fault,
   type OpenCluster,
   shown,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 
 /** MOST_IN_MIX is how many GPUs of a class a mix has at most. */
 export const MOST_IN_MIX = 9_999_999;

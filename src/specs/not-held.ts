@@ -1,4 +1,4 @@
-import { counted, type NoPlan, type NoPlanReason } from '../artifacts/index.js';
+import { counted, type NoPlan, type NoPlanReason } from '../formats/index.js';
 
 /** NotHeld says how many plans were tried, and how near the best came to the rates. */
 export interface NotHeld {

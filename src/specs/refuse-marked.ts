@@ -1,4 +1,4 @@
-import { InputError, measurementFaults, option, type ProfileFigures } from '../artifacts/index.js';
+import { InputError, measurementFaults, option, type ProfileFigures } from '../formats/index.js';
 
 /**
  * refuseMarked refuses profiles with figures that a plan could use and that are unfit, emulated or imported.

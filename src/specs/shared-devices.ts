@@ -1,4 +1,4 @@
-import type { OpenCluster } from '../artifacts/index.js';
+import type { OpenCluster } from '../formats/index.js';
 
 /** sharedDevices gives a plan the share of a cluster's devices that it names, as far as there are so many that are not taken. */
 export function sharedDevices(

@@ -3,14 +3,11 @@ import {
   checkWritable,
   emittedHead,
   everyInput,
-  fault,
-  InputError,
-  type NoPlan,
-  option,
   outputFiles,
   refuseReplacing,
   saveArtifact,
 } from '../artifacts/index.js';
+import { fault, InputError, type NoPlan, option } from '../formats/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';
 import { type AnySpec, refusing, usedSpec } from './every-fault.js';

@@ -1,4 +1,4 @@
-import type { NoPlan } from '../artifacts/index.js';
+import type { NoPlan } from '../formats/index.js';
 
 /** searchedSince reports a search that began at a time, by `performance.now()`, and tried so many configurations. */
 export function searchedSince(startedMs: number, nodes: number): NoPlan['solver'] {

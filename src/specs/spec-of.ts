@@ -1,16 +1,15 @@
+import type { FilesRead, InputPath } from '../artifacts/index.js';
 import type {
   CompareRow,
   Emitted,
   Fault,
-  FilesRead,
   InputFile,
-  InputPath,
   Loaded,
   NoPlan,
   OpenCluster,
   Profile,
   ProfileFigures,
-} from '../artifacts/index.js';
+} from '../formats/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import type { ServedPlan } from '../plans/index.js';
 import type { CompareCases } from './asked-cases.js';

@@ -1,5 +1,5 @@
-import { type Fault, fault, option } from '../artifacts/index.js';
 import { evenlySpaced, pushAll } from '../collections/index.js';
+import { type Fault, fault, option } from '../formats/index.js';
 
 /** Range is the range of a sweep: both ends and the number of points. */
 export interface Range {

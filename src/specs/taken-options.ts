@@ -1,4 +1,4 @@
-import { fault, InputError, option } from '../artifacts/index.js';
+import { fault, InputError, option } from '../formats/index.js';
 
 /** KindOption is an option that is not for every kind of spec. `literal` is `formulation: literal`. */
 export type KindOption =

@@ -1,4 +1,4 @@
-import type { PlannedPartition } from '../artifacts/index.js';
+import type { PlannedPartition } from '../formats/index.js';
 
 /** TimingRound tells what one round of timing a plan's partitions found. */
 export interface TimingRound {

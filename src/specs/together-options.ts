@@ -1,4 +1,4 @@
-import type { NoPlan, PipelinePlan, PlanSet } from '../artifacts/index.js';
+import type { NoPlan, PipelinePlan, PlanSet } from '../formats/index.js';
 import type { SolveLimits } from './solve-limits.js';
 
 /** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */

@@ -1,6 +1,4 @@
-import { type Fault, InputError } from '../artifacts/index.js';
-
-const NS_PER_S = 1e9;
+import { type Fault, InputError, NS_PER_S } from '../formats/index.js';
 
 /**
  * Load says how much load there is at which time, in consecutive pieces. Within a piece, the rate and the

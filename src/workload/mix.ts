@@ -1,4 +1,4 @@
-import { InputError } from '../artifacts/index.js';
+import { InputError } from '../formats/index.js';
 import { shareByWeight } from './load.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 

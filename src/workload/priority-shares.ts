@@ -1,4 +1,4 @@
-import { type Fault, fault, option } from '../artifacts/index.js';
+import { type Fault, fault, option } from '../formats/index.js';
 
 /** Shares are rounded by those who write them. */
 const ROUNDING = 1e-6;

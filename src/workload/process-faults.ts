@@ -1,4 +1,4 @@
-import { type Fault, fault, option } from '../artifacts/index.js';
+import { type Fault, fault, option } from '../formats/index.js';
 import type { ArrivalProcess } from './drawn-arrivals.js';
 
 /**

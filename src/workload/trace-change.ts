@@ -1,5 +1,5 @@
-import { InputError, inSteps, toldBeyond } from '../artifacts/index.js';
 import { grownCapacity, grownColumn, type Steps, sorted } from '../collections/index.js';
+import { InputError, NS_PER_S, toldBeyond } from '../formats/index.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 import {
   type ArrivalTrace,
@@ -11,8 +11,6 @@ import {
   traceDurationS,
 } from './trace.js';
 import { eachWindow, windowsOf } from './trace-windows.js';
-
-const NS_PER_S = 1e9;
 
 /** MOST_LINES is how many lines a trace that is written has at most; they take 160 MB in memory. */
 export const MOST_LINES = 1e7;
@@ -163,25 +161,18 @@ export function countedTrace(trace: Trace, lengthS: number): CountTrace {
  * A trace does not say which models they ask for.
  * @throws InputError where there are no arrivals, or more than 10 million (MOST_LINES)
  */
-export async function drawnTrace(arrivals: Arrivals): Promise<ArrivalTrace> {
+export function* drawnTrace(arrivals: Arrivals): Steps<ArrivalTrace> {
   let timesNs = new Float64Array(1024);
   let count = 0;
-  await inSteps(
-    timesOf(arrivals),
-    (ns) => {
-      if (count === MOST_LINES)
-        throw refusal(`it would have more than ${MOST_LINES} requests, the most that can be written`);
-      if (count === timesNs.length) timesNs = grownColumn(timesNs, grownCapacity(count, count + 1));
-      timesNs[count++] = ns;
-    },
-    REQUESTS_IN_A_STEP,
-  );
+  while (arrivals.next()) {
+    if (count === MOST_LINES)
+      throw refusal(`it would have more than ${MOST_LINES} requests, the most that can be written`);
+    if (count === timesNs.length) timesNs = grownColumn(timesNs, grownCapacity(count, count + 1));
+    timesNs[count++] = arrivals.atNs;
+    if (count % REQUESTS_IN_A_STEP === 0) yield;
+  }
   if (count === 0) throw refusal('no requests were drawn');
   return { kind: 'arrivals', format: 'arrivals', timesNs: timesNs.slice(0, count) };
-}
-
-function* timesOf(arrivals: Arrivals): Generator<number> {
-  while (arrivals.next()) yield arrivals.atNs;
 }
 
 function tooLong(count: number, of: string): InputError {

@@ -1,4 +1,4 @@
-import { isDecimal } from '../artifacts/index.js';
+import { isDecimal, NS_PER_S, NS_PER_US } from '../formats/index.js';
 import {
   LEAST_EPOCH_S,
   type Moments,
@@ -60,8 +60,6 @@ interface KnownFormat {
   begins: (fields: readonly string[]) => Omit<TraceFormat, 'name'> | string | undefined;
 }
 
-const NS_PER_S = 1e9;
-const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
 /**
  * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a

@@ -1,3 +1,4 @@
+import { atOnce, type Steps, sorted } from '../collections/index.js';
 import {
   decimalOf,
   type Fault,
@@ -5,12 +6,12 @@ import {
   InputError,
   MOST_FAULTS,
   moreFaults,
+  NS_PER_MS,
   notJson,
   shown,
   smallCsvLines,
   tooLargeJson,
-} from '../artifacts/index.js';
-import { atOnce, type Steps, sorted } from '../collections/index.js';
+} from '../formats/index.js';
 import type { CountTrace, Trace } from './trace.js';
 import {
   formatOf,
@@ -22,7 +23,6 @@ import {
   WINDOW,
 } from './trace-formats.js';
 
-const NS_PER_MS = 1e6;
 const BYTE_ORDER_MARK = '\uFEFF';
 /** Beyond these lengths a file is no trace, or one that does not fit into one text. */
 const MOST_LINE = 1 << 20;

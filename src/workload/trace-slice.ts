@@ -1,8 +1,6 @@
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError, NS_PER_S } from '../formats/index.js';
 import { type ArrivalTrace, type CountTrace, requestsInTrace, type Trace, traceDurationS } from './trace.js';
 import { wholeCounts } from './trace-change.js';
-
-const NS_PER_S = 1e9;
 
 /** TraceSpan is a window of a trace, in seconds from its start. */
 export interface TraceSpan {

@@ -1,5 +1,6 @@
-const NS_PER_S = 1e9;
 /** Seconds have so many digits of nanoseconds. */
+import { NS_PER_S } from '../formats/index.js';
+
 const NS_DIGITS = 9;
 
 const STAMP = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)?$/i;

@@ -1,7 +1,6 @@
+import { NS_PER_S } from '../formats/index.js';
 import { meanRps, requestsInTrace, type Trace, traceDurationS } from './trace.js';
 import { eachWindow } from './trace-windows.js';
-
-const NS_PER_S = 1e9;
 
 /** TraceSummary holds the figures of a trace. Rates are in requests per second. */
 export interface TraceSummary {

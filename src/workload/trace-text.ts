@@ -1,7 +1,6 @@
+import { NS_PER_S } from '../formats/index.js';
 import type { ArrivalTrace, CountTrace, Trace } from './trace.js';
 import { WINDOW } from './trace-formats.js';
-
-const NS_PER_S = 1e9;
 
 /** Lines are handed on in pieces of about this many characters. */
 const PIECE_CHARACTERS = 1 << 16;

@@ -1,6 +1,5 @@
+import { NS_PER_S } from '../formats/index.js';
 import { type Trace, traceDurationS } from './trace.js';
-
-const NS_PER_S = 1e9;
 
 /** Windows that a sum of lengths has filled up to this part of a nanosecond are full. */
 const ROUNDING_NS = 1e-3;

@@ -1,10 +1,8 @@
-import { InputError } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
+import { InputError, NS_PER_S } from '../formats/index.js';
 import { DrawnArrivals, type DrawnOptions } from './drawn-arrivals.js';
 import { loadOf } from './load.js';
 import { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
-
-const NS_PER_S = 1e9;
 
 /** Rounding to nanoseconds may change the rate of a trace by this part. */
 const MOST_RATE_ERROR = 0.01;

@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import {
   type ChainEdge,
   type ChainStep,
@@ -5,8 +6,7 @@ import {
   fault,
   listed,
   type WorkflowChain,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import { linearSolution } from './linear-solution.js';
 
 /** CHAIN_END is what an edge names where it ends a request, and CHAIN_REQUEST what an input names that is what the client sent. */

@@ -1,4 +1,4 @@
-import type { Run, WorkflowChain } from '../artifacts/index.js';
+import type { Run, WorkflowChain } from '../formats/index.js';
 import { type DrawnRun, RunsOfChain } from './workflow-runs.js';
 
 /** RequestSource is where the requests of a workflow come from: recorded ones, of which there must be some, or a chain. */

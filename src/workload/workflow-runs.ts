@@ -1,11 +1,11 @@
+import { pushAll } from '../collections/index.js';
 import {
   type ChainStep,
   FORMAT_VERSION,
   type Run,
   type RunTask,
   type WorkflowChain,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+} from '../formats/index.js';
 import { CHAIN_REQUEST, edgesOf } from './workflow-chain.js';
 
 /** A recorded request has at most so many tasks, by its schema. */

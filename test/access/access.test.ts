@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readClientToken, readTls, readTokens } from '../../src/access/index.js';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { Certificates, HAS_OPENSSL } from '../certificates.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-access-'));

@@ -15,9 +15,9 @@ import {
   sweepPlan,
   validateFiles,
 } from '../../src/api/index.js';
-import type { DeviceProfile, Profile } from '../../src/artifacts/index.js';
-import { MissingError, sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
 import { hostThreads } from '../../src/execution/host.js';
+import type { DeviceProfile, Profile } from '../../src/formats/index.js';
+import { MissingError, sha256Of, type TensorSpec } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 
 const IMAGE = 32;

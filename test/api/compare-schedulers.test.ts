@@ -9,14 +9,14 @@ import {
   simulatePlan,
   validateFiles,
 } from '../../src/api/index.js';
-import {
-  type ComparedFigure,
-  type ComparedScheduler,
-  loadArtifact,
-  type SchedulerComparison,
-  type SimulatedWindow,
-  type SimulationReport,
-} from '../../src/artifacts/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
+import type {
+  ComparedFigure,
+  ComparedScheduler,
+  SchedulerComparison,
+  SimulatedWindow,
+  SimulationReport,
+} from '../../src/formats/index.js';
 import { SCHEDULER_NAMES } from '../../src/serving/index.js';
 import type { SimulationSettings } from '../../src/simulation/index.js';
 import { inWholeRun } from '../cases.js';

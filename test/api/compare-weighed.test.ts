@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareSchedulers, simulatePlan } from '../../src/api/index.js';
-import { loadArtifact, type PipelinePlan, saveArtifact } from '../../src/artifacts/index.js';
+import { loadArtifact, saveArtifact } from '../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../src/formats/index.js';
 import { schedulersParts } from '../../src/report/index.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { deployPlan } from '../../src/api/index.js';
-import { type DeployTarget, InputError, saveArtifact } from '../../src/artifacts/index.js';
+import { saveArtifact } from '../../src/artifacts/index.js';
+import { type DeployTarget, InputError } from '../../src/formats/index.js';
 import { planOf } from '../serving/plans.js';
 
 it('deployPlan() refuses a target that there is not, and writes nothing', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diffPlanFiles } from '../../src/api/index.js';
-import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/artifacts/index.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { writeFamily } from '../cascade-specs.js';
 import { leavesOf, otherThan, withLeaf } from '../leaves.js';

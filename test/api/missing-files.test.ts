@@ -11,7 +11,7 @@ import {
   partitionModelFile,
   profileModelFile,
 } from '../../src/api/index.js';
-import { InputError, MissingError } from '../../src/artifacts/index.js';
+import { InputError, MissingError } from '../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../src/specs/index.js';
 
 const POOLED = join(dirname(createRequire(import.meta.url).resolve('#package')), 'examples/pooled');

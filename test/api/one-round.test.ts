@@ -15,7 +15,7 @@ import {
   specKind,
   sweepPlan,
 } from '../../src/api/index.js';
-import { type DeployTarget, InputError } from '../../src/artifacts/index.js';
+import { type DeployTarget, InputError } from '../../src/formats/index.js';
 
 const EXAMPLES = new URL('../../examples', import.meta.url).pathname;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProfileModelOptions, profileModelFile } from '../../src/api/profile.js';
 import { askedCampaign } from '../../src/api/profile-campaign.js';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { inWholeRun } from '../cases.js';
 import { plan } from '../cli/plan.js';
 import { tinyModel } from '../execution/tiny-models.js';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resnet18 } from '../../examples/models/resnet18.js';
 import { validateFiles } from '../../src/api/index.js';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { inLongRun } from '../cases.js';
 import { PLAN_PROGRAM, planProcess } from '../cli/plan.js';
 

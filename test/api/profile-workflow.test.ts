@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GraphBuilder } from '../../examples/models/graph.js';
 import { profileWorkflow, refuseWorkflow, specKind } from '../../src/api/index.js';
-import { InputError, loadRuns, MissingError, type Run } from '../../src/artifacts/index.js';
+import { loadRuns } from '../../src/artifacts/index.js';
+import { InputError, MissingError, type Run } from '../../src/formats/index.js';
 import { npy } from '../samples/numpy-files.js';
 
 const WIDTH = 2;

@@ -11,7 +11,7 @@ import {
   validateFiles,
   verifyLoad,
 } from '../../src/api/index.js';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { cases, inWholeRun } from '../cases.js';
 

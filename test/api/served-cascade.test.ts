@@ -13,15 +13,9 @@ import {
   validateFiles,
   verifyLoad,
 } from '../../src/api/index.js';
-import {
-  emittedHead,
-  type GearPlan,
-  inputFile,
-  type Profile,
-  servingMarks,
-  sha256OfFile,
-} from '../../src/artifacts/index.js';
+import { emittedHead, inputFile, sha256OfFile } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
+import { type GearPlan, type Profile, servingMarks } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../src/random/index.js';
 import { certaintyOf, predictionOf } from '../../src/records/index.js';

@@ -5,7 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { mobilenetv2 } from '../../examples/models/mobilenetv2.js';
 import { deployPlan, loadServer, partitionModelFile, serveBundle, verifyLoad } from '../../src/api/index.js';
-import type { PipelinePlan, Profile } from '../../src/artifacts/index.js';
+import type { PipelinePlan, Profile } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { streamsOf } from '../../src/random/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';

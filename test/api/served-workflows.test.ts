@@ -3,15 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, serveBundle, validateFiles } from '../../src/api/index.js';
-import {
-  type Bundle,
-  type DeployTarget,
-  type InputFile,
-  type Profile,
-  saveArtifact,
-  sha256OfFile,
-  type WorkflowPlan,
-} from '../../src/artifacts/index.js';
+import { saveArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import type { Bundle, DeployTarget, InputFile, Profile, WorkflowPlan } from '../../src/formats/index.js';
 import { byHand, COMPONENTS, modelOf, PROGRAM, tinyPlan } from '../runtime/workflow/workflow-bundle.js';
 
 let folder: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan } from '../../src/api/index.js';
-import type { GearPlan } from '../../src/artifacts/index.js';
+import type { GearPlan } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { FAMILY, FAMILY_SAMPLES, familyAnswers, writeFamily } from '../cascade-specs.js';

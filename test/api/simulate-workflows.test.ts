@@ -11,7 +11,7 @@ import {
   sweepPlan,
   validateFiles,
 } from '../../src/api/index.js';
-import { InputError, MissingError, type RunTask, type WorkflowPlan } from '../../src/artifacts/index.js';
+import { InputError, MissingError, type RunTask, type WorkflowPlan } from '../../src/formats/index.js';
 import { inWholeRun } from '../cases.js';
 import { madePlan } from '../plans/workflow/made-workflows.js';
 

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
 import {
   InputError,
-  loadArtifact,
   MissingError,
   type PlannedPartition,
   type PooledPlan,
@@ -16,7 +16,7 @@ import {
   type SimulatedRequests,
   type SimulationReport,
   sha256Of,
-} from '../../src/artifacts/index.js';
+} from '../../src/formats/index.js';
 import { JobPool } from '../../src/jobs/index.js';
 import { topologyOf } from '../../src/plans/index.js';
 import type { Topology } from '../../src/serving/index.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { simulatePlan, validateFiles } from '../../src/api/index.js';
-import type { InputError, PipelinePlan, PipelineSpec, SimulationReport } from '../../src/artifacts/index.js';
+import type { InputError, PipelinePlan, PipelineSpec, SimulationReport } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { inWholeRun } from '../cases.js';
 import { plan } from '../cli/plan.js';

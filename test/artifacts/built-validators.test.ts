@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { Dice } from '../../bench/seeded/dice.js';
 import { compiledKind } from '../../src/artifacts/compile-schema.js';
 import { completeSchema } from '../../src/artifacts/schema-text.js';
-import { ARTIFACT_KINDS, validatorOf, validatorOfDefinition } from '../../src/artifacts/schemas.js';
+import { validatorOf, validatorOfDefinition } from '../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS } from '../../src/formats/artifact-kinds.js';
 
 interface Schema {
   readonly $ref?: string;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { csvLines, type LineCells, readCsvTable } from '../../src/artifacts/csv-table.js';
+import { csvLines, readCsvTable } from '../../src/artifacts/csv-table.js';
+import type { LineCells } from '../../src/formats/csv-text.js';
 
 const ASKED = { columns: ['a', 'b'], what: 'thing' };
 

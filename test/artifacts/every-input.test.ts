@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { everyInput, fault, InputError, MissingError, withOwnFaults } from '../../src/artifacts/index.js';
+import { everyInput, withOwnFaults } from '../../src/artifacts/index.js';
+import { fault, InputError, MissingError } from '../../src/formats/index.js';
 
 const missing = (path: string): MissingError =>
   new MissingError(`read ${path}`, [fault('there is no such file')], 'Make it.');

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FilesRead, InputError, loadArtifact, MissingError, sha256Of } from '../../src/artifacts/index.js';
+import { FilesRead, loadArtifact } from '../../src/artifacts/index.js';
+import { InputError, MissingError, sha256Of } from '../../src/formats/index.js';
 
 const CLUSTER = JSON.stringify({ kind: 'cluster', devices: { A: { count: 2 } } });
 

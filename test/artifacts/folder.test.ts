@@ -3,7 +3,8 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkFolder, InputError, makeFolderWhole, writeWhole } from '../../src/artifacts/index.js';
+import { checkFolder, makeFolderWhole, writeWhole } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 
 let parent: string;
 const at = (name: string): string => join(parent, name);

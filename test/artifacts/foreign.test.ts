@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MissingError, readForeign } from '../../src/artifacts/index.js';
+import { readForeign } from '../../src/artifacts/index.js';
+import { MissingError } from '../../src/formats/index.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { InputError } from '../../src/artifacts/index.js';
 import { parseArtifact } from '../../src/artifacts/load.js';
 import { completeSchema } from '../../src/artifacts/schema-text.js';
-import { ARTIFACT_KINDS, type ArtifactKind } from '../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS, type ArtifactKind } from '../../src/formats/artifact-kinds.js';
+import type { InputError } from '../../src/formats/index.js';
 
 interface Schema {
   readonly $ref?: string;

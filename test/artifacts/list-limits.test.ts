@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validateFiles } from '../../src/api/index.js';
-import { type InputError, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
 import { LIST_LIMITS } from '../../src/artifacts/list-limits.js';
 import { schemaPath } from '../../src/artifacts/schema-text.js';
-import type { ArtifactKind } from '../../src/artifacts/schemas.js';
+import type { ArtifactKind } from '../../src/formats/artifact-kinds.js';
+import type { InputError } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 
 const LIMITS = Object.entries(LIST_LIMITS).flatMap(([kind, lists]) =>

@@ -2,14 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type ArtifactKind,
-  InputError,
-  loadArtifact,
-  MissingError,
-  parseArtifact,
-  sha256Of,
-} from '../../src/artifacts/index.js';
+import { loadArtifact, parseArtifact } from '../../src/artifacts/index.js';
+import { type ArtifactKind, InputError, MissingError, sha256Of } from '../../src/formats/index.js';
 
 let folder: string;
 beforeAll(async () => {

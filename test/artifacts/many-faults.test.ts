@@ -1,12 +1,13 @@
 import Ajv from 'ajv';
 import { expect, it } from 'vitest';
 import { countErrors, MORE_ERRORS, toldErrors } from '../../src/artifacts/counted-errors.js';
-import { fault, InputError, MOST_FAULTS } from '../../src/artifacts/errors.js';
 import { parseArtifact } from '../../src/artifacts/load.js';
-import { ARTIFACT_KINDS, validatorOf } from '../../src/artifacts/schemas.js';
-import { shown } from '../../src/artifacts/shown.js';
-import { MOST_JSON_VALUES, MOST_YAML_MARKS, tooLargeJson } from '../../src/artifacts/text-bounds.js';
-import { ToldFaults } from '../../src/artifacts/told-faults.js';
+import { validatorOf } from '../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS } from '../../src/formats/artifact-kinds.js';
+import { fault, InputError, MOST_FAULTS } from '../../src/formats/errors.js';
+import { shown } from '../../src/formats/shown.js';
+import { MOST_JSON_VALUES, MOST_YAML_MARKS, tooLargeJson } from '../../src/formats/text-bounds.js';
+import { ToldFaults } from '../../src/formats/told-faults.js';
 import { formatOfFiles } from '../../src/profiler/import-format.js';
 import { parseTrace } from '../../src/workload/trace-reader.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
 import { parseArtifact } from '../../src/artifacts/load.js';
+import { InputError } from '../../src/formats/index.js';
 
 /** told gives what is said of a pipeline's spec with a tuner. */
 function told(tuner: unknown): string {

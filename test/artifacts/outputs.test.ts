@@ -14,7 +14,6 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  InputError,
   makeFolderWhole,
   type OutputPath,
   outputFiles,
@@ -22,6 +21,7 @@ import {
   replacingFaults,
   writeWhole,
 } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 
 let folder: string;

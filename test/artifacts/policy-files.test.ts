@@ -2,15 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  InputError,
-  loadArtifact,
-  MissingError,
-  policyFiles,
-  readPolicies,
-  sha256Of,
-  ToldFaults,
-} from '../../src/artifacts/index.js';
+import { loadArtifact, policyFiles, readPolicies } from '../../src/artifacts/index.js';
+import { InputError, MissingError, sha256Of, ToldFaults } from '../../src/formats/index.js';
 
 let folder: string;
 beforeAll(async () => {

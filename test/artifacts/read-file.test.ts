@@ -4,8 +4,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
+import { sha256OfFile } from '../../src/artifacts/index.js';
 import { readInPieces, readWhole } from '../../src/artifacts/read-file.js';
+import { InputError, MissingError } from '../../src/formats/index.js';
 
 let folder: string;
 beforeAll(async () => {

@@ -11,17 +11,12 @@ import {
   asOneRun,
   eachRun,
   everyInput,
-  fault,
-  InputError,
   loadRuns,
-  MissingError,
   placesOf,
-  type Run,
-  sha256Of,
   sha256OfFile,
-  ToldFaults,
   writeWhole,
 } from '../../src/artifacts/index.js';
+import { fault, InputError, MissingError, type Run, sha256Of, ToldFaults } from '../../src/formats/index.js';
 
 let folder: string;
 const at = (name: string) => join(folder, name);

@@ -9,12 +9,12 @@ import {
   checkWritable,
   emittedHead,
   loadArtifact,
-  type Profile,
   StreamedFile,
   saveArtifact,
   writeWhole,
 } from '../../src/artifacts/index.js';
 import { unwritable } from '../../src/artifacts/save.js';
+import type { Profile } from '../../src/formats/index.js';
 
 let folder: string;
 beforeAll(async () => {

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/index.js';
 import { schemaModeline } from '../../src/artifacts/schema-modeline.js';
 import { schemaSource } from '../../src/artifacts/schema-text.js';
-import { ARTIFACT_KINDS, schemaId, schemaText } from '../../src/artifacts/schemas.js';
+import { schemaText } from '../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS, schemaId } from '../../src/formats/artifact-kinds.js';
 
 const STRICT = { allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false };
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type ArtifactKind, InputError } from '../../src/artifacts/index.js';
 import { parseArtifact } from '../../src/artifacts/load.js';
+import { type ArtifactKind, InputError } from '../../src/formats/index.js';
 
 const SPEC = 'kind: pooled\nversion: "1.0"\ncluster: { devices: { L4: { count: 1 } } }\n';
 const MODELS = 'models: [{ profile: a.json, sloMs: 10 }]\n';

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { InputError, parseArtifact, SchemaError } from '../../src/artifacts/index.js';
+import { parseArtifact, SchemaError } from '../../src/artifacts/index.js';
 import { validatorOf } from '../../src/artifacts/schemas.js';
 import type { Rests } from '../../src/artifacts/stand-ins.js';
+import { InputError } from '../../src/formats/index.js';
 
 const KINDS = ['pooled', 'pipeline', 'cascade'] as const;
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { csvLines, smallCsvLines } from '../../src/artifacts/csv-table.js';
-import { asOneRun, inSteps } from '../../src/artifacts/index.js';
+import { csvLines } from '../../src/artifacts/csv-table.js';
+import { asOneRun, heard, inSteps } from '../../src/artifacts/index.js';
+import { smallCsvLines } from '../../src/formats/csv-text.js';
 import { streamOf } from '../../src/random/index.js';
 import { recordsOf } from '../../src/records/index.js';
 import { csvRequests } from '../../src/samples/csv-requests.js';
@@ -63,11 +64,13 @@ describe('what is read or drawn at length', () => {
     records: () => recordsOf(RECORDS),
     samples: () => csvRequests('1\n'.repeat(100_000), [INPUT]),
     'requests of counts': () =>
-      drawnTrace(
-        traceArrivals(parseTrace('interval_s,count\n1,500000\n'), {
-          process: 'poisson',
-          stream: streamOf(0, 'test'),
-        }),
+      heard(
+        drawnTrace(
+          traceArrivals(parseTrace('interval_s,count\n1,500000\n'), {
+            process: 'poisson',
+            stream: streamOf(0, 'test'),
+          }),
+        ),
       ),
   };
   it.each(Object.entries(LONG))('hears that its run is aborted: %s', async (_, work) => {

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InputError, StreamedFile } from '../../src/artifacts/index.js';
+import { StreamedFile } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 
 let folder: string;
 beforeAll(async () => {

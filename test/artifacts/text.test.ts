@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodedText, InputError, refuseForeign } from '../../src/artifacts/index.js';
+import { decodedText, refuseForeign } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const little = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf16le'));

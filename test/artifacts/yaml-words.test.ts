@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { type InputError, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import type { InputError } from '../../src/formats/index.js';
 
 function told(devices: string): string[] {
   try {

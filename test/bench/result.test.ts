@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readResult } from '../../bench/results/read-result.js';
 import { inputsAt, measuresOf, resultOf, saveResult } from '../../bench/results/result.js';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { RESULT } from './results.js';
 
 let folder: string;

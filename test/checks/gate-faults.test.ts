@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { GateCheck } from '../../src/artifacts/index.js';
 import { gateFaults } from '../../src/checks/gate-faults.js';
+import type { GateCheck } from '../../src/formats/index.js';
 
 const check = (changes: Partial<GateCheck>): GateCheck => ({
   ...{ what: 'attainment', threshold: 0.9, held: true },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { SimulationReport } from '../../src/artifacts/index.js';
 import { reportFaults } from '../../src/checks/index.js';
+import type { SimulationReport } from '../../src/formats/index.js';
 
 const REPORT = JSON.parse(
   readFileSync(new URL('reports/pooled.json', import.meta.url), 'utf8'),

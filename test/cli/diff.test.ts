@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import type { PooledPlan } from '../../src/formats/index.js';
 import { plan } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServer } from '../../src/api/index.js';
-import type { LoadDocument } from '../../src/artifacts/index.js';
+import type { LoadDocument } from '../../src/formats/index.js';
 import { serveBundle, twoPartitions } from '../runtime/tiny-bundle.js';
 
 describe('a load whose report cannot be written', () => {

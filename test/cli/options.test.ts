@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { writtenSeconds } from '../../src/artifacts/index.js';
 import {
   batchToleranceOption,
   dimension,
@@ -13,6 +12,7 @@ import {
   share,
 } from '../../src/cli/options.js';
 import { buildProgram } from '../../src/cli/program.js';
+import { writtenSeconds } from '../../src/formats/index.js';
 
 describe('options that are given more than once', () => {
   it.each([

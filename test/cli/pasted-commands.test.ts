@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { chdir, cwd } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initSpec } from '../../src/api/index.js';
-import type { InputError } from '../../src/artifacts/index.js';
 import { buildProgram } from '../../src/cli/program.js';
+import type { InputError } from '../../src/formats/index.js';
 import { openBundle } from '../../src/runtime/index.js';
 
 const SRC = new URL('../../src/', import.meta.url).pathname;

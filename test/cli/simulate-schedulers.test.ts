@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ErrorDocument, SchedulerComparison } from '../../src/artifacts/index.js';
+import type { ErrorDocument, SchedulerComparison } from '../../src/formats/index.js';
 import { PLAN_PROGRAM, plan } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;

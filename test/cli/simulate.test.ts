@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FigureOverRuns, SimulationReport } from '../../src/artifacts/index.js';
+import type { FigureOverRuns, SimulationReport } from '../../src/formats/index.js';
 import { cases } from '../cases.js';
 import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 

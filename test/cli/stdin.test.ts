@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import type { PooledPlan } from '../../src/formats/index.js';
 import { PLAN_PROGRAM } from './plan.js';
 
 let folder: string;

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sha256Of } from '../../src/artifacts/index.js';
 import { othersThanBundle } from '../../src/deploy/bundle-folder.js';
+import { sha256Of } from '../../src/formats/index.js';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/artifacts/index.js';
 import { type EngineGraph, engineGraphOf, engineName } from '../../src/deploy/engine-graph.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { EXAMPLES, exampleBundle } from './example-bundle.js';
 

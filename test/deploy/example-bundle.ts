@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Bundle, GearPlan, PipelinePlan, PooledPlan, TensorSpec } from '../../src/artifacts/index.js';
+import type { Bundle, GearPlan, PipelinePlan, PooledPlan, TensorSpec } from '../../src/formats/index.js';
 import type { StagePlan } from '../../src/plans/index.js';
 
 export const EXAMPLES = ['pooled', 'pipeline', 'cascade'] as const;

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sha256Of } from '../../src/artifacts/index.js';
 import { importedFiles, writeProgram } from '../../src/deploy/program-files.js';
+import { sha256Of } from '../../src/formats/index.js';
 
 const folders: string[] = [];
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { OpenCluster, Run, RunTask } from '../../src/artifacts/index.js';
 import { boundSample, leastLatencyNs, leastTimes, requestWorkNs } from '../../src/dyorc/bounds.js';
 import { devicesInGroups, usedCluster } from '../../src/dyorc/devices.js';
 import { placedByWork } from '../../src/dyorc/placing.js';
+import type { OpenCluster, Run, RunTask } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
 import { cases } from '../cases.js';

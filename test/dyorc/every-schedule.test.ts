@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Run } from '../../src/artifacts/index.js';
 import { boundSample, leastTimes } from '../../src/dyorc/bounds.js';
+import type { Run } from '../../src/formats/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';
 import { type Asked, anyScheduleServes, type BatchTimes } from './every-schedule.js';

@@ -1,4 +1,4 @@
-import type { RunTask } from '../../src/artifacts/index.js';
+import type { RunTask } from '../../src/formats/index.js';
 
 /** Asked is a request of which every task is to have ended by an instant. */
 export interface Asked {

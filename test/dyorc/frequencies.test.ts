@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, RunTask } from '../../src/artifacts/index.js';
 import { countedCalls } from '../../src/dyorc/frequencies.js';
 import { mostInputBytes } from '../../src/dyorc/input-bytes.js';
 import { meanRows, trainingRuns } from '../../src/dyorc/training.js';
+import type { Run, RunTask } from '../../src/formats/index.js';
 import { CHAT, chatSpec, resolvedSpec } from './made-specs.js';
 
 const task = (component: string, inputs: RunTask['inputs'], more: Partial<RunTask> = {}): RunTask => ({

@@ -1,5 +1,5 @@
-import type { Profile, Run, WorkflowChain, WorkflowSpec } from '../../src/artifacts/index.js';
 import { type ResolvedWorkflows, resolveWorkflows, type WorkflowFiles } from '../../src/dyorc/index.js';
+import type { Profile, Run, WorkflowChain, WorkflowSpec } from '../../src/formats/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 
 const GIB = 1024 ** 3;

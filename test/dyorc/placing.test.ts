@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { OpenCluster, PlannedComponent } from '../../src/artifacts/index.js';
 import {
   byGroup,
   cheapestDevices,
@@ -10,6 +9,7 @@ import {
 import { placeByWork, placeEach } from '../../src/dyorc/initial-placement.js';
 import { type PlacingProblem, placedAsGiven, placedByTime, placedByWork } from '../../src/dyorc/placing.js';
 import { DeviceRooms } from '../../src/dyorc/rooms.js';
+import type { OpenCluster, PlannedComponent } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 const GIB = 1024 ** 3;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkflowSpec } from '../../src/artifacts/index.js';
 import { fewestDevices } from '../../src/dyorc/fewest-devices.js';
 import {
   planWorkflows,
@@ -8,6 +7,7 @@ import {
   type WorkflowAnswer,
   type WorkflowQuestion,
 } from '../../src/dyorc/index.js';
+import type { WorkflowSpec } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
 import { simulatedSample } from '../../src/specs/workflow/simulated-sample.js';

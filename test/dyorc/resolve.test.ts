@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, WorkflowSpec } from '../../src/artifacts/index.js';
+import type { Run, WorkflowSpec } from '../../src/formats/index.js';
 import { CHAT, CHAT_PROFILES, chatSpec, faultsOfSpec, madeProfile, resolvedSpec } from './made-specs.js';
 
 const [entry] = chatSpec().workflows as [WorkflowSpec['workflows'][number]];

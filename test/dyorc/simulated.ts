@@ -1,7 +1,7 @@
-import type { PlannedWorkflow, WorkflowDevice } from '../../src/artifacts/index.js';
 import { countedCalls } from '../../src/dyorc/frequencies.js';
 import type { RequestsToBound, ResolvedWorkflows } from '../../src/dyorc/index.js';
 import { trainingRuns } from '../../src/dyorc/training.js';
+import type { PlannedWorkflow, WorkflowDevice } from '../../src/formats/index.js';
 import type { WorkflowScheduler } from '../../src/serving/index.js';
 import { RecordedRuns, simulatedWorkflows } from '../../src/simulation/index.js';
 import { OutcomeCode, type SimulationObserver } from '../../src/simulator/index.js';

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { MissingError, sha256Of } from '../../src/artifacts/index.js';
 import { CallingExecutor, type ComponentCalls } from '../../src/execution/component-executor.js';
 import {
   ChangedModelError,
@@ -21,6 +20,7 @@ import {
   startExecutor,
   type TensorData,
 } from '../../src/execution/index.js';
+import { MissingError, sha256Of } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { inLongRun } from '../cases.js';
 import * as w from '../onnx/writer.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
 import { checkThreads, deviceText, hostThreads, parseDevice } from '../../src/execution/index.js';
+import { InputError } from '../../src/formats/index.js';
 
 function faultsOf(text: string): string {
   try {

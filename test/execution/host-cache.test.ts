@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sha256Of } from '../../src/artifacts/index.js';
 import { ChangedModelError, HostCache } from '../../src/execution/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 /** Files are bytes by path; `reads` tells which were read. */

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { MissingError } from '../../src/artifacts/index.js';
 import { checkOnnxRuntime, installAdvice } from '../../src/execution/onnx-runtime.js';
+import { MissingError } from '../../src/formats/index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-onnx-runtime-'));
 afterAll(() => rmSync(folder, { recursive: true }));

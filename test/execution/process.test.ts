@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type InputError, MissingError } from '../../src/artifacts/index.js';
 import { parseDevice, probeDevices, startExecutor } from '../../src/execution/index.js';
+import { type InputError, MissingError } from '../../src/formats/index.js';
 import { inWholeRun } from '../cases.js';
 
 const built = pathToFileURL(createRequire(import.meta.url).resolve('#dist/src/execution/index.js')).href;

@@ -2,8 +2,8 @@ import { mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sha256Of } from '../../src/artifacts/index.js';
 import { ChangedModelError, type Executor, startExecutor } from '../../src/execution/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 import * as w from '../onnx/writer.js';
 
 let executor: Executor;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allCascades } from '../../bench/refute/cascades/every-cascade.js';
-import type { CascadeObjective, CascadeSpec } from '../../src/artifacts/index.js';
+import type { CascadeObjective, CascadeSpec } from '../../src/formats/index.js';
 import { cascadeSpace } from '../../src/gearplan/frontier.js';
 import {
   type FamilyAnswer,

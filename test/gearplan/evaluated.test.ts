@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type CascadeSpec, emittedHead, type GearPlan, gearObjective } from '../../src/artifacts/index.js';
+import { emittedHead } from '../../src/artifacts/index.js';
 import { gearPlanFaults } from '../../src/checks/index.js';
+import { type CascadeSpec, type GearPlan, gearObjective } from '../../src/formats/index.js';
 import {
   type EvaluatedFrom,
   evaluatedFaults,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CascadeSpec } from '../../src/artifacts/index.js';
+import type { CascadeSpec } from '../../src/formats/index.js';
 import { cascadeSpecFaults, rangesOf, resolveCascade } from '../../src/gearplan/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlannedEdge } from '../../src/artifacts/index.js';
+import type { PlannedEdge } from '../../src/formats/index.js';
 import {
   estimatorOf,
   type PlanningProblem,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelineSpec } from '../../src/artifacts/index.js';
+import type { PipelineSpec } from '../../src/formats/index.js';
 import type { InfeasibleReason } from '../../src/inferline/infeasible.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';

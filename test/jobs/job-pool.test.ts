@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { JobPool, type JobPoolOptions, type NamedJob } from '../../src/jobs/index.js';
 import { takeThread } from '../../src/jobs/spare-threads.js';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { describeServer, driveLoad, type LoadOptions } from '../../src/loadgen/index.js';
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import type { DeviceClass, PooledSpec, PooledSpecModel, Profile } from '../../src/artifacts/index.js';
 import { checkPlan } from '../../src/checks/index.js';
+import type { DeviceClass, PooledSpec, PooledSpecModel, Profile } from '../../src/formats/index.js';
 import {
   type HighsEngine,
   loadHighs,

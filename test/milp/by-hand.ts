@@ -1,10 +1,4 @@
-import type {
-  Cluster,
-  DeviceClass,
-  PooledSpec,
-  PooledSpecModel,
-  Profile,
-} from '../../src/artifacts/index.js';
+import type { Cluster, DeviceClass, PooledSpec, PooledSpecModel, Profile } from '../../src/formats/index.js';
 import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
 
 /** Block latencies by device, virtual size and batch size. */

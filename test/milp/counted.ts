@@ -1,4 +1,4 @@
-import { gpuNumber, type Placement } from '../../src/artifacts/index.js';
+import { gpuNumber, type Placement } from '../../src/formats/index.js';
 
 /** counted writes a placement with as few entries as it can: like entries on consecutive GPUs become one. */
 export function counted(placement: readonly Placement[], perServer: number): Placement[] {

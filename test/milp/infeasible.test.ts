@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import type { DeviceClass, PooledSpec } from '../../src/artifacts/index.js';
+import type { DeviceClass, PooledSpec } from '../../src/formats/index.js';
 import { type HighsEngine, loadHighs, type PooledProblem, planPooled } from '../../src/milp/index.js';
 import { withSlo } from '../../src/milp/slo.js';
 import { cases } from '../cases.js';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BruteForce } from '../../bench/refute/pooled/brute-force.js';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import type { ObjectiveKind, PooledSpec } from '../../src/artifacts/index.js';
 import { checkPlan } from '../../src/checks/index.js';
+import type { ObjectiveKind, PooledSpec } from '../../src/formats/index.js';
 import {
   type HighsEngine,
   loadHighs,

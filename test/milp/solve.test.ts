@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import { type ArtifactTypes, artifactText } from '../../src/artifacts/index.js';
+import { artifactText } from '../../src/artifacts/index.js';
 import { checkPlan } from '../../src/checks/index.js';
+import type { ArtifactTypes } from '../../src/formats/index.js';
 import { type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import type { DeviceProfile, ObjectiveKind, PooledSpec, Profile } from '../../src/artifacts/index.js';
 import { checkPlan } from '../../src/checks/index.js';
+import type { DeviceProfile, ObjectiveKind, PooledSpec, Profile } from '../../src/formats/index.js';
 import {
   type HighsEngine,
   loadHighs,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { cutsOf, extractPartition, nameNodes, readModel } from '../../src/onnx/index.js';
 import { cases, seeds } from '../cases.js';
 import { fieldBytes, payload } from './fields.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelineApplication, PipelineSpec } from '../../src/artifacts/index.js';
+import type { PipelineApplication, PipelineSpec } from '../../src/formats/index.js';
 import {
   leastSloMs,
   objectivesOf,

@@ -1,4 +1,4 @@
-import type { PipelineSpec, PipelineStage, Profile, TensorSpec } from '../../src/artifacts/index.js';
+import type { PipelineSpec, PipelineStage, Profile, TensorSpec } from '../../src/formats/index.js';
 import type { GivenOutcome, GivenProblem, PipelineFiles } from '../../src/pipeline/index.js';
 import { planGiven, resolveGiven } from '../../src/pipeline/index.js';
 import type { PipelinePlanBody } from '../../src/plans/index.js';

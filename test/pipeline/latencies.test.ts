@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DeviceProfile } from '../../src/artifacts/index.js';
+import type { DeviceProfile } from '../../src/formats/index.js';
 import { latencyUsByBatch, measuredBatches } from '../../src/pipeline/index.js';
 
 /** An interrupted run left batch 8 out, and measured one of two blocks at batch 16. */

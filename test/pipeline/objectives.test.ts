@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FurtherObjective } from '../../src/artifacts/index.js';
+import type { FurtherObjective } from '../../src/formats/index.js';
 import { objectiveNotes, objectivesOf, shareWithin } from '../../src/pipeline/index.js';
 import { example, faultLines } from './example.js';
 

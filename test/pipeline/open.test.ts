@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelineSpec } from '../../src/artifacts/index.js';
 import { parseArtifact } from '../../src/artifacts/index.js';
+import type { PipelineSpec } from '../../src/formats/index.js';
 import { resolveOpen, unprofiledNotes } from '../../src/pipeline/index.js';
 import { example } from './example.js';
 

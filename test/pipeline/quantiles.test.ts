@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DeviceProfile } from '../../src/artifacts/index.js';
+import type { DeviceProfile } from '../../src/formats/index.js';
 import { resolveOpen } from '../../src/pipeline/index.js';
 import { type Asked, example, faultLines, planned } from './example.js';
 

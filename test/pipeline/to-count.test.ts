@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelineSpec, Profile, TensorSpec } from '../../src/artifacts/index.js';
+import type { PipelineSpec, Profile, TensorSpec } from '../../src/formats/index.js';
 import { type RunPipeline, resolveRun } from '../../src/pipeline/to-count.js';
 
 const tensor = (name: string, size = 1): TensorSpec => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan, PipelineStage } from '../../src/artifacts/index.js';
 import { pipelinePlanFaults, recountFaults } from '../../src/checks/index.js';
+import type { PipelinePlan, PipelineStage } from '../../src/formats/index.js';
 import { planGiven } from '../../src/pipeline/index.js';
 import { diffPipelines, pipelineTopologyOf } from '../../src/plans/index.js';
 import { type Asked, example, faultLines, planned, resolved } from './example.js';

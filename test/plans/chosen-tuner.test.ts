@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan, PlanTuner } from '../../src/artifacts/index.js';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import type { PipelinePlan, PlanTuner } from '../../src/formats/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { chosenTuner, type StagePlan } from '../../src/plans/index.js';
 import { chosenScheduler } from '../../src/serving/index.js';
 import { LoadMeter } from '../../src/serving/tuning/load-meter.js';

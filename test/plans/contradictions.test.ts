@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeMaterial } from '../../bench/fuzz/material.js';
 import { validateFiles } from '../../src/api/index.js';
-import { type GearPlan, InputError, type PipelinePlan, type PooledPlan } from '../../src/artifacts/index.js';
+import { type GearPlan, InputError, type PipelinePlan, type PooledPlan } from '../../src/formats/index.js';
 import { planOf } from '../../src/plans/index.js';
 import { prepareSimulation } from '../../src/simulation/index.js';
 import { writeFamily } from '../cascade-specs.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type PlanServing, ToldFaults } from '../../src/artifacts/index.js';
 import { serveCommand } from '../../src/cli/commands/serve.js';
 import { simulateCommand } from '../../src/cli/commands/simulate.js';
+import { type PlanServing, ToldFaults } from '../../src/formats/index.js';
 import {
   plannedScheduler,
   STAGE_PLAN_KINDS,

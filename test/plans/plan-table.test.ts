@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/artifacts/index.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
 import {
   applicationsOf,
   PLANS,

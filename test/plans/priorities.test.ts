@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PlanServing, ToldFaults } from '../../src/artifacts/index.js';
+import { type PlanServing, ToldFaults } from '../../src/formats/index.js';
 import { plannedScheduler, planOf, servingFaults } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { pipelineOf } from '../pipeline-plans.js';

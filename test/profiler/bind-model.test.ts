@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DimValues } from '../../src/artifacts/index.js';
+import type { DimValues } from '../../src/formats/index.js';
 import { bindModel } from '../../src/profiler/bind-model.js';
 import * as w from '../onnx/writer.js';
 

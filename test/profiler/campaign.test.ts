@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
 import type { Device } from '../../src/execution/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { campaignOf } from '../../src/profiler/campaign.js';
 import type { PreparedModel, ProfileOptions } from '../../src/profiler/index.js';
 import { DEFAULT_LIMITS } from '../../src/profiler/types.js';

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { InputError, isImported, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import { InputError, isImported } from '../../src/formats/index.js';
 import { importCsv, importOrtProfile, importTrtexec, readCutBytes } from '../../src/profiler/index.js';
 import { streamOf } from '../../src/random/index.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Profile, unfitOf } from '../../src/artifacts/index.js';
+import { type Profile, unfitOf } from '../../src/formats/index.js';
 import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
 import type { TimedRun } from '../../src/profiler/statistics.js';

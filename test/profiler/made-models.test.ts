@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { InputError, MissingError } from '../../src/artifacts/index.js';
+import { InputError, MissingError } from '../../src/formats/index.js';
 import { readModel } from '../../src/onnx/index.js';
 import {
   externalFaults,

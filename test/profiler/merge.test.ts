@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type DeviceProfile, type Profile, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import type { DeviceProfile, Profile } from '../../src/formats/index.js';
 import { mergeProfiles } from '../../src/profiler/index.js';
 
 function profile(devices: Record<string, DeviceProfile>, change: Partial<Profile> = {}): Profile {

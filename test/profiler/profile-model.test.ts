@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resnet18 } from '../../examples/models/resnet18.js';
-import { InputError, MissingError, type Profile, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
 import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
+import { InputError, MissingError, type Profile } from '../../src/formats/index.js';
 import {
   type PreparedModel,
   type PrepareOptions,

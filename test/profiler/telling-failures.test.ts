@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
 import { ExecutionError, OutOfMemoryError } from '../../src/execution/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { tellingFailures } from '../../src/profiler/memory-need.js';
 
 const failing = (error: Error) => tellingFailures('time the layers of m', () => Promise.reject(error));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseArtifact, type Run } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import type { Run } from '../../src/formats/index.js';
 import { type ProgramClock, type RecordedProgramCall, recordedRun } from '../../src/programs/index.js';
 import { numbers } from './fake-driver.js';
 import { ONE, programOf, started, turn } from './started.js';

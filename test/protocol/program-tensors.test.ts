@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { TensorSpec } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
+import type { TensorSpec } from '../../src/formats/index.js';
 import {
   calledFace,
   callFaults,

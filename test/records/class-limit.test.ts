@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TensorSpec } from '../../src/artifacts/index.js';
+import type { TensorSpec } from '../../src/formats/index.js';
 import { classLimitOf } from '../../src/records/index.js';
 
 const tells = (name: string, classes: number): TensorSpec => ({

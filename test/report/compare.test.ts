@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CompareRow, ComparisonDocument } from '../../src/artifacts/index.js';
 import { tableText } from '../../src/cli/table-text.js';
+import type { CompareRow, ComparisonDocument } from '../../src/formats/index.js';
 import { compareHeadline, compareNotes, compareTable } from '../../src/report/index.js';
 
 const ROW: CompareRow = {

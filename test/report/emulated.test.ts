@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { blockTable, deviceTable, latencyTable } from '../../src/report/index.js';
 
 const figures = { blockLatencyUs: { '1': { '1': [1000, 2000] } } };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CompareRow, ComparisonDocument } from '../../src/artifacts/index.js';
+import type { CompareRow, ComparisonDocument } from '../../src/formats/index.js';
 import { chainLines, compareHeadline, warningLines } from '../../src/report/index.js';
 
 function rowsOf(count: number, row: (i: number) => Partial<CompareRow>): ComparisonDocument {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { blockTable, latencyTable, measuredText } from '../../src/report/index.js';
 
 function profileOf(blockLatencyUs: Profile['devices'][string]['blockLatencyUs']): Profile {

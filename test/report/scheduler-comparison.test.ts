@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ComparedFigure, ComparedScheduler, SchedulerComparison } from '../../src/artifacts/index.js';
+import type { ComparedFigure, ComparedScheduler, SchedulerComparison } from '../../src/formats/index.js';
 import { schedulersParts } from '../../src/report/index.js';
 
 const same = (value: number): ComparedFigure => ({ mean: value, low: value, high: value });

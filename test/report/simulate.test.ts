@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SimulatedRequests, SimulationReport, SimulationSweep } from '../../src/artifacts/index.js';
+import type { SimulatedRequests, SimulationReport, SimulationSweep } from '../../src/formats/index.js';
 import { largestLoads, sweepTable } from '../../src/report/index.js';
 import {
   busyTable,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Verification } from '../../src/artifacts/index.js';
+import type { Verification } from '../../src/formats/index.js';
 import {
   causeLines,
   correctedLines,

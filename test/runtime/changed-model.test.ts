@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { sha256Of } from '../../src/artifacts/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 import type { RunningServer, ServeEvent } from '../../src/runtime/index.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PipelinePlan, TensorSpec } from '../../src/artifacts/index.js';
+import type { PipelinePlan, TensorSpec } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { Drops } from '../../src/runtime/drops.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';

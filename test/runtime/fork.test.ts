@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PlannedStage, WhenOutput } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
+import type { PlannedStage, WhenOutput } from '../../src/formats/index.js';
 import { forkOf } from '../../src/runtime/fork.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 

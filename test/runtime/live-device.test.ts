@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sha256Of } from '../../src/artifacts/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 import { HangLimit } from '../../src/runtime/hang-limit.js';
 import { LiveDevice, planDevices } from '../../src/runtime/live-device.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { BUNDLE_MANIFEST, type Bundle } from '../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, type Bundle } from '../../src/formats/index.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import type { PooledPlan } from '../../src/formats/index.js';
 import { modelConfig, modelMetadata } from '../../src/runtime/model-descriptions.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';

@@ -1,14 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Bundle,
-  type PipelinePlan,
-  saveArtifact,
-  sha256Of,
-  sha256OfFile,
-  type TensorSpec,
-} from '../../src/artifacts/index.js';
+import { saveArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import { type Bundle, type PipelinePlan, sha256Of, type TensorSpec } from '../../src/formats/index.js';
 import { servedPipelineOf } from '../../src/plans/index.js';
 
 /** Files gives the bytes of each stage's ONNX file. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Bundle, PipelinePlan, StageInput, TensorSpec } from '../../src/artifacts/index.js';
+import type { Bundle, PipelinePlan, StageInput, TensorSpec } from '../../src/formats/index.js';
 import { type OpenedBundle, openBundle } from '../../src/runtime/opened-bundle.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { writePipelineBundle } from './pipeline-bundle.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError, type PlanServing } from '../../src/artifacts/index.js';
+import { InputError, type PlanServing } from '../../src/formats/index.js';
 import { pipelineTopologyOf, topologyOf } from '../../src/plans/index.js';
 import { liveScheduler, toldServing } from '../../src/runtime/scheduler.js';
 import { pipelineOf } from '../pipeline-plans.js';

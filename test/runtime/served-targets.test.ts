@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { refuseTarget } from '../../src/runtime/served-targets.js';
 
 it('refuseTarget() refuses a bundle that another program runs, and names it', () => {

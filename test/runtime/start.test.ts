@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Bundle, InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
+import { sha256OfFile } from '../../src/artifacts/index.js';
+import { type Bundle, InputError, MissingError } from '../../src/formats/index.js';
 import { startServer } from '../../src/runtime/index.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 

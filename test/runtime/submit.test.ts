@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readPolicies, ToldFaults } from '../../src/artifacts/index.js';
+import { readPolicies } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { Counters } from '../../src/runtime/counters.js';
 import type { Arrival, Done, LiveDriver } from '../../src/runtime/live-driver.js';
 import { LiveEngine } from '../../src/runtime/live-engine.js';

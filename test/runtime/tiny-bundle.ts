@@ -2,16 +2,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { saveArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import type { TensorData, Tensors } from '../../src/execution/index.js';
 import {
   type Bundle,
   type BundledDevice,
   type PlanServing,
-  saveArtifact,
   sha256Of,
-  sha256OfFile,
   type TensorSpec,
-} from '../../src/artifacts/index.js';
-import type { TensorData, Tensors } from '../../src/execution/index.js';
+} from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { type RunningServer, type ServeOptions, startServer } from '../../src/runtime/index.js';
 import { type PipelineShape, planOf } from '../serving/plans.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServer } from '../../src/api/index.js';
-import type { PipelinePlan, TensorSpec } from '../../src/artifacts/index.js';
+import type { PipelinePlan, TensorSpec } from '../../src/formats/index.js';
 import { applicationsOf } from '../../src/plans/index.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../src/formats/index.js';
 import type { RunPipeline } from '../../src/pipeline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
 import { countVerdicts, unplannable, verdictLines } from '../../src/samples/count.js';

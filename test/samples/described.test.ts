@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { inputsOfSamples, readSamples } from '../../src/samples/index.js';
 import { npy, npz } from './numpy-files.js';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sha256Of, type TensorSpec, ToldFaults } from '../../src/artifacts/index.js';
+import { sha256Of, type TensorSpec, ToldFaults } from '../../src/formats/index.js';
 import { type FamilyRun, recordFamily } from '../../src/samples/family.js';
 import { type Labelled, readLabels } from '../../src/samples/labels.js';
 import { npy } from './numpy-files.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { TensorSpec } from '../../src/artifacts/index.js';
 import type { Executor, Tensors } from '../../src/execution/index.js';
+import type { TensorSpec } from '../../src/formats/index.js';
 import type { RunPipeline } from '../../src/pipeline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
 import { runSamples } from '../../src/samples/run-samples.js';

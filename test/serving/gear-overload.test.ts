@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refuter } from '../../bench/refute/subjects/gear-overload.js';
 import { Dice } from '../../bench/seeded/dice.js';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { plannedScheduler, planTopologyOf } from '../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../src/random/index.js';
 import { makeCore } from '../../src/serving/index.js';

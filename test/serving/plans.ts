@@ -1,4 +1,4 @@
-import type { PlannedPartition, PooledPlan } from '../../src/artifacts/index.js';
+import type { PlannedPartition, PooledPlan } from '../../src/formats/index.js';
 
 export interface PartShape {
   device?: string;

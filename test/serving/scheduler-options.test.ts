@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { choiceFaults, choiceParts, ToldFaults } from '../../src/artifacts/index.js';
+import { choiceFaults, choiceParts } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { streamsOf } from '../../src/random/index.js';
 import {
   chosenScheduler,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PipelinePlan, ToldFaults } from '../../src/artifacts/index.js';
+import { type PipelinePlan, ToldFaults } from '../../src/formats/index.js';
 import { applicationsOf, plannedScheduler } from '../../src/plans/index.js';
 import { streamsOf } from '../../src/random/index.js';
 import type { ChosenScheduler } from '../../src/serving/index.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PolicyGiven, ToldFaults } from '../../src/artifacts/index.js';
+import { type PolicyGiven, ToldFaults } from '../../src/formats/index.js';
 import type { StagePlan } from '../../src/plans/index.js';
 import { SCHEDULER_NAMES } from '../../src/serving/index.js';
 import { comparedSchedulers } from '../../src/simulation/compared-schedulers.js';

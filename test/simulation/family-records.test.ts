@@ -3,16 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan } from '../../src/api/index.js';
-import {
-  type GearPlan,
-  InputError,
-  inputFile,
-  type Loaded,
-  loadArtifact,
-  MissingError,
-  sha256OfFile,
-  ToldFaults,
-} from '../../src/artifacts/index.js';
+import { inputFile, loadArtifact, sha256OfFile } from '../../src/artifacts/index.js';
+import { type GearPlan, InputError, type Loaded, MissingError, ToldFaults } from '../../src/formats/index.js';
 import { certaintiesOf, familyRecords } from '../../src/simulation/family-records.js';
 import { gearPlan } from '../gear-plans.js';
 import { affine, planOf } from '../serving/plans.js';

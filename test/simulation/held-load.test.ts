@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PooledPlan } from '../../src/artifacts/index.js';
+import type { PooledPlan } from '../../src/formats/index.js';
 import { withHeldLoad } from '../../src/simulation/held-load.js';
 import { planOf } from '../serving/plans.js';
 

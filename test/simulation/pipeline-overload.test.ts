@@ -6,7 +6,7 @@ import { keptShare } from '../../bench/refute/pipelines/overloaded.js';
 import { refuter } from '../../bench/refute/subjects/pipeline-overload.js';
 import { Dice } from '../../bench/seeded/dice.js';
 import { simulatePlan } from '../../src/api/index.js';
-import type { PipelineSpec, Profile } from '../../src/artifacts/index.js';
+import type { PipelineSpec, Profile } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { cases, seeds, whole } from '../cases.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';

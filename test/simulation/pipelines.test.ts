@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../src/artifacts/index.js';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../src/formats/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { plannedScheduler } from '../../src/plans/index.js';
 import { simulationHeadlines } from '../../src/report/simulate.js';
 import type { ChosenScheduler } from '../../src/serving/index.js';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Bundle, MissingError, sha256Of } from '../../src/artifacts/index.js';
+import { type Bundle, MissingError, sha256Of } from '../../src/formats/index.js';
 import { planAt } from '../../src/simulation/plan-at.js';
 import { planOf } from '../serving/plans.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Loaded, PipelineLoad, PipelinePlan } from '../../src/artifacts/index.js';
+import type { Loaded, PipelineLoad, PipelinePlan } from '../../src/formats/index.js';
 import { changedTraceFaults, withPlannedLoad } from '../../src/simulation/planned-load.js';
 import { pipelineOf } from '../pipeline-plans.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ToldFaults, type WarmUp } from '../../src/artifacts/index.js';
+import { ToldFaults, type WarmUp } from '../../src/formats/index.js';
 import { plannedScheduler } from '../../src/plans/index.js';
 import { simulatedRates } from '../../src/simulation/index.js';
 import { whole } from '../cases.js';

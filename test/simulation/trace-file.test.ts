@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ToldFaults } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/formats/index.js';
 import { readTraceFile } from '../../src/simulation/index.js';
 
 let folder: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan } from '../../src/api/index.js';
-import { sha256Of } from '../../src/artifacts/index.js';
+import { sha256Of } from '../../src/formats/index.js';
 import { recordedFates, recordsFrom, type VerdictRecords } from '../../src/simulation/verdict-records.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';

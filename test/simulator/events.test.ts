@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { EventQueue } from '../../src/simulator/index.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GearPlan } from '../../src/artifacts/index.js';
+import type { GearPlan } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import {

@@ -1,4 +1,4 @@
-import type { Gear, GearPlan, GearStep } from '../../src/artifacts/index.js';
+import type { Gear, GearPlan, GearStep } from '../../src/formats/index.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 

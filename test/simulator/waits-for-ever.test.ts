@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { workflowCore } from '../../src/serving/index.js';
 import { call, story } from '../serving/workflow/story.js';
 import type { Shape } from '../serving/workflow/workflows.js';

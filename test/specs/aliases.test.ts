@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diffPlanFiles, simulatePlan, validateFiles } from '../../src/api/index.js';
-import type { Profile } from '../../src/artifacts/index.js';
+import type { Profile } from '../../src/formats/index.js';
 import { compareSpec, describedSpec, solveSpec, usedSpec } from '../../src/specs/index.js';
 import { inWholeRun } from '../cases.js';
 

@@ -10,7 +10,7 @@ import {
   type GearPlan,
   type PooledPlan,
   sha256Of,
-} from '../../src/artifacts/index.js';
+} from '../../src/formats/index.js';
 import { writeFamily } from '../cascade-specs.js';
 import { fewOf, inWholeRun, whole } from '../cases.js';
 import { PLAN_PROGRAM, plan } from '../cli/plan.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validateFiles } from '../../src/api/index.js';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../src/specs/index.js';
 
 const POOLED = new URL('../../examples/pooled', import.meta.url).pathname;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { initSpec } from '../../src/api/index.js';
-import type { PooledSpec, Profile } from '../../src/artifacts/index.js';
+import type { PooledSpec, Profile } from '../../src/formats/index.js';
 import { compareSpec } from '../../src/specs/index.js';
 
 let folder: string;

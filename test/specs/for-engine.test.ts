@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareSchedulers, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
-import type { EngineFigures, PooledPlan } from '../../src/artifacts/index.js';
+import type { EngineFigures, PooledPlan } from '../../src/formats/index.js';
 import { type SolveOptions, solveSpec } from '../../src/specs/index.js';
 import { inWholeRun } from '../cases.js';
 import { EXAMPLE } from './specs.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, sweepPlan } from '../../src/api/index.js';
-import { InputError, type PooledPlan, type PooledSpec, type Profile } from '../../src/artifacts/index.js';
+import { InputError, type PooledPlan, type PooledSpec, type Profile } from '../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../src/specs/index.js';
 import { writeRandomSpec } from './specs.js';
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import type { Cluster, PooledSpec, Profile } from '../../src/artifacts/index.js';
+import type { Cluster, PooledSpec, Profile } from '../../src/formats/index.js';
 import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
 
 export const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;

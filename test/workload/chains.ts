@@ -1,4 +1,4 @@
-import type { ChainEdge, ChainStep, WorkflowChain } from '../../src/artifacts/index.js';
+import type { ChainEdge, ChainStep, WorkflowChain } from '../../src/formats/index.js';
 import type { Stream } from '../../src/random/index.js';
 
 const COMPONENTS = ['vision', 'language', 'image', 'judge'];

@@ -120,13 +120,13 @@ describe('countedTrace()', () => {
 });
 
 describe('drawnTrace()', () => {
-  test('keeps the arrivals that counts stand for', async () => {
+  test('keeps the arrivals that counts stand for', () => {
     const trace = parseTrace('1,2\n1,0\n1,1\n');
-    const drawn = await drawnTrace(traceArrivals(trace, { process: 'uniform', stream: stream() }));
+    const drawn = atOnce(drawnTrace(traceArrivals(trace, { process: 'uniform', stream: stream() })));
     expect(secondsOf(drawn)).toEqual([0.25, 0.75, 2.5]);
     const none = parseTrace('1e-9,1\n');
-    const drawNone = () => drawnTrace(traceArrivals(none, { process: 'uniform', stream: stream() }));
-    await expect(drawNone()).rejects.toThrow('no requests were drawn');
+    const drawNone = () => atOnce(drawnTrace(traceArrivals(none, { process: 'uniform', stream: stream() })));
+    expect(drawNone).toThrow('no requests were drawn');
   });
 });
 

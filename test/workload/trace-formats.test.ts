@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { parseTrace, summarizeTrace, type TraceOptions, TraceReader } from '../../src/workload/index.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/artifacts/index.js';
+import { InputError } from '../../src/formats/index.js';
 import { parseTrace, type TraceOptions, TraceReader } from '../../src/workload/index.js';
 
 function faultsOf(text: string, options: TraceOptions = {}): string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChainStep, WorkflowChain } from '../../src/artifacts/index.js';
+import type { ChainStep, WorkflowChain } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { chainFaults, chainNotes, edgesOf, expectedCalls, expectedRows } from '../../src/workload/index.js';
 import { randomChain } from './chains.js';

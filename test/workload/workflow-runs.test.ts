@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, WorkflowChain } from '../../src/artifacts/index.js';
-import { taskOrderFaults } from '../../src/artifacts/run.js';
+import type { Run, WorkflowChain } from '../../src/formats/index.js';
+import { taskOrderFaults } from '../../src/formats/run.js';
 import { streamOf, uniformAt } from '../../src/random/index.js';
 import { edgesOf, expectedCalls, RunsOfChain, runsOfRequests } from '../../src/workload/index.js';
 import { randomChain } from './chains.js';

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { BUNDLE_MANIFEST } from '../../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST } from '../../../src/formats/index.js';
 import type { Material } from '../material.js';
 import type { Subject } from '../subject.js';
 import { type Command, type Kind, OUT, oneFile } from './changed-files.js';

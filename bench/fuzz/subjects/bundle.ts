@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { BUNDLE_MANIFEST, InputError, sha256Of } from '../../../src/artifacts/index.js';
+import { BUNDLE_MANIFEST, InputError, sha256Of } from '../../../src/formats/index.js';
 import { startServer } from '../../../src/runtime/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import type { CaseResult } from '../../seeded/every-case.js';

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
+import { loadArtifact } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import type { CaseResult } from '../../seeded/every-case.js';
 import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';

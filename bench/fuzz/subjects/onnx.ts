@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import {
   batchDim,
   bindDims,

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { loadRuns, type Run } from '../../../src/artifacts/index.js';
+import { loadRuns } from '../../../src/artifacts/index.js';
+import type { Run } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import type { CaseResult } from '../../seeded/every-case.js';
 import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import { prepareSimulation } from '../../../src/simulation/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import type { CaseResult } from '../../seeded/every-case.js';

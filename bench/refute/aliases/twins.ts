@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DeviceProfile, OpenCluster, OpenDeviceClass, Profile } from '../../../src/artifacts/index.js';
+import type { DeviceProfile, OpenCluster, OpenDeviceClass, Profile } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
 /** Twins are two folders with the same spec, whose cluster has more classes in both: they differ in where the figures of those are. */

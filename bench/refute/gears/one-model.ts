@@ -1,4 +1,4 @@
-import type { CascadeSpec } from '../../../src/artifacts/index.js';
+import type { CascadeSpec } from '../../../src/formats/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import type { RandomModel } from './random-cascade.js';
 

@@ -1,4 +1,4 @@
-import type { GearPlan } from '../../../src/artifacts/index.js';
+import type { GearPlan } from '../../../src/formats/index.js';
 import type { Refutation } from '../refuter.js';
 import type { RandomModel } from './random-cascade.js';
 import { ServedPlan } from './served-shares.js';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CascadeSpec } from '../../../src/artifacts/index.js';
+import type { CascadeSpec } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
 const DEVICE = 'gpu';

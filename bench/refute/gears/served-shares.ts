@@ -1,4 +1,4 @@
-import { type GearPlan, ToldFaults } from '../../../src/artifacts/index.js';
+import { type GearPlan, ToldFaults } from '../../../src/formats/index.js';
 import { meanOverRuns } from '../../../src/metrics/index.js';
 import { plannedScheduler, planTopologyOf } from '../../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../../src/random/index.js';

@@ -1,4 +1,4 @@
-import type { PipelinePlan, PipelineSpec } from '../../../src/artifacts/index.js';
+import type { PipelinePlan, PipelineSpec } from '../../../src/formats/index.js';
 import type { Refutation } from '../refuter.js';
 
 /** countRefutations counts what a plan uses by its placement, and compares it with the spec and with what the plan says. */

@@ -1,4 +1,4 @@
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import type { Refutation } from '../refuter.js';
 import type { RandomPipeline } from './random-spec.js';
 import { attainmentsOf } from './served.js';

@@ -1,4 +1,4 @@
-import type { PipelineSpec, Profile } from '../../../src/artifacts/index.js';
+import type { PipelineSpec, Profile } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
 /** RandomPipeline is a spec of a small pipeline with the profile of each of its stages. */

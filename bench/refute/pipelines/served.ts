@@ -1,5 +1,5 @@
-import type { PipelinePlan, PipelineSpec, Profile, StagePlacement } from '../../../src/artifacts/index.js';
-import { ToldFaults } from '../../../src/artifacts/index.js';
+import type { PipelinePlan, PipelineSpec, Profile, StagePlacement } from '../../../src/formats/index.js';
+import { ToldFaults } from '../../../src/formats/index.js';
 import { leastSloMs } from '../../../src/pipeline/index.js';
 import { pipelineTopologyOf, plannedScheduler } from '../../../src/plans/index.js';
 import { streamsOf } from '../../../src/random/index.js';

@@ -1,4 +1,4 @@
-import type { DeviceClass, DeviceProfile, ObjectiveKind } from '../../../src/artifacts/index.js';
+import type { DeviceClass, DeviceProfile, ObjectiveKind } from '../../../src/formats/index.js';
 import type { PooledProblem, ProblemModel } from '../../../src/milp/index.js';
 import { latencyUsOf } from './random-problem.js';
 

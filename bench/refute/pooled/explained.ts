@@ -1,4 +1,4 @@
-import type { PooledPlan } from '../../../src/artifacts/index.js';
+import type { PooledPlan } from '../../../src/formats/index.js';
 import type { PlanExplanation, PooledProblem } from '../../../src/milp/index.js';
 import type { Refutation } from '../refuter.js';
 import { type MadeSpec, problemOf } from './random-spec.js';

@@ -1,5 +1,5 @@
 import { simulatePlan } from '../../../src/api/index.js';
-import type { PooledPlan } from '../../../src/artifacts/index.js';
+import type { PooledPlan } from '../../../src/formats/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import type { Refutation } from '../refuter.js';
 import { bestOf, isBetter, withModels } from './values.js';

@@ -1,4 +1,4 @@
-import type { DeviceClass, Placement, PooledPlan } from '../../../src/artifacts/index.js';
+import type { DeviceClass, Placement, PooledPlan } from '../../../src/formats/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import type { Refutation } from '../refuter.js';
 

@@ -1,10 +1,4 @@
-import type {
-  Cluster,
-  DeviceClass,
-  DeviceProfile,
-  PooledSpec,
-  Profile,
-} from '../../../src/artifacts/index.js';
+import type { Cluster, DeviceClass, DeviceProfile, PooledSpec, Profile } from '../../../src/formats/index.js';
 import { type PooledProblem, resolvePooled } from '../../../src/milp/index.js';
 
 /** A seeded stream of numbers in [0, 1). */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Cluster, PooledSpec } from '../../../src/artifacts/index.js';
+import type { Cluster, PooledSpec } from '../../../src/formats/index.js';
 import { type PooledProblem, resolvePooled } from '../../../src/milp/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { randomProblem, type Shape } from './random-problem.js';

@@ -1,4 +1,4 @@
-import type { PlannedModel, PlannedPipeline, PooledPlan } from '../../../src/artifacts/index.js';
+import type { PlannedModel, PlannedPipeline, PooledPlan } from '../../../src/formats/index.js';
 import type { PooledProblem, ProblemModel } from '../../../src/milp/index.js';
 import type { Refutation } from '../refuter.js';
 import { latencyUsOf } from './random-problem.js';

@@ -1,4 +1,4 @@
-import type { PooledPlan } from '../../../src/artifacts/index.js';
+import type { PooledPlan } from '../../../src/formats/index.js';
 import type { PooledProblem, ProblemModel } from '../../../src/milp/index.js';
 import type { Refutation } from '../refuter.js';
 import { BruteForce } from './brute-force.js';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { simulatePlan, validateFiles } from '../../../src/api/index.js';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { madeTwins, type Twins } from '../aliases/twins.js';

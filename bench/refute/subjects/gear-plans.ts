@@ -1,4 +1,4 @@
-import type { CascadeSpec, GearPlan, NoPlan } from '../../../src/artifacts/index.js';
+import type { CascadeSpec, GearPlan, NoPlan } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { heldByOneModel } from '../gears/one-model.js';

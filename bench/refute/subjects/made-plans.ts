@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { simulatePlan, validateFiles } from '../../../src/api/index.js';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import { planOf } from '../../../src/plans/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';

@@ -7,7 +7,7 @@ import {
   sweepPlan,
   validateFiles,
 } from '../../../src/api/index.js';
-import { type Cluster, InputError } from '../../../src/artifacts/index.js';
+import { type Cluster, InputError } from '../../../src/formats/index.js';
 import type { StagePlan } from '../../../src/plans/index.js';
 import { type SolveOptions, solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';

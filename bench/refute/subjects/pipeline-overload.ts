@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PipelineSpec } from '../../../src/artifacts/index.js';
+import type { PipelineSpec } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { overloadRefutations } from '../pipelines/overloaded.js';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deployPlan, simulatePlan, validateFiles } from '../../../src/api/index.js';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import type { Refutation, Refuted } from '../refuter.js';

@@ -6,7 +6,7 @@ import {
   type OpenCluster,
   type WorkflowPlan,
   type WorkflowSpec,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import type { Refutation, Refuted } from '../refuter.js';

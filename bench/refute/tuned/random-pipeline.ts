@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GraphBuilder } from '../../../examples/models/graph.js';
-import { type PipelineSpec, sha256Of } from '../../../src/artifacts/index.js';
+import { type PipelineSpec, sha256Of } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
 /** MadePipeline is a random chain of stages, of which requests may leave each, with what its profiles say. */

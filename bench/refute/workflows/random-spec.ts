@@ -1,4 +1,4 @@
-import type { OpenCluster, Profile, Run, WorkflowChain, WorkflowSpec } from '../../../src/artifacts/index.js';
+import type { OpenCluster, Profile, Run, WorkflowChain, WorkflowSpec } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
 /** RandomWorkflows is a spec of workflows with the profile of each of its components, and the recorded runs of one. */

@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
-import { type Fault, fault, isYamlPath, type OutputPath, option } from '../../artifacts/index.js';
+import { isYamlPath, type OutputPath } from '../../artifacts/index.js';
+import { type Fault, fault, option } from '../../formats/index.js';
 
 /** begunFileFaults refuses outputs that are not named as YAML, and those that exist unless they are to be replaced. */
 export async function begunFileFaults(outputs: readonly OutputPath[], force = false): Promise<Fault[]> {

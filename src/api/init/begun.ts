@@ -1,16 +1,14 @@
+import { FilesRead, parseArtifact, relativePath, schemaModeline } from '../../artifacts/index.js';
 import {
   type ArtifactKind,
   type ArtifactTypes,
+  BYTES_PER_GIB,
   type Cluster,
   countedCluster,
-  FilesRead,
   InputError,
   type Loaded,
   type OpenCluster,
-  parseArtifact,
-  relativePath,
-  schemaModeline,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { resolvePooled } from '../../milp/index.js';
 import { weightBytes } from '../../pipeline/index.js';
 import { bytesPerRow } from '../../plans/index.js';
@@ -75,8 +73,6 @@ export const BEGINNINGS: { readonly [K in BegunKind]: Beginning } = {
   cascade: { begin: cascadeBegun, sloFrom: 'largest', takesRecords: true },
   workflow: { begin: workflowBegun, sloFrom: 'sum' },
 };
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** The file of a cascade's records, where none is named. */
 const RECORDS = 'records.csv';

@@ -1,14 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import {
-  fault,
-  InputError,
-  makeFolderWhole,
-  option,
-  schemaModeline,
-  writeWhole,
-} from '../../artifacts/index.js';
+import { makeFolderWhole, schemaModeline, writeWhole } from '../../artifacts/index.js';
+import { fault, InputError, option } from '../../formats/index.js';
 
 /** EXAMPLES are the examples that the package has, by the kind of their spec. */
 const EXAMPLES = ['pooled', 'pipeline', 'cascade', 'workflow'] as const;

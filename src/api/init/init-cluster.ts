@@ -2,14 +2,9 @@ import {
   attempted,
   checkWritable,
   emittedHead,
-  type Fault,
-  fault,
   heard,
-  InputError,
   isStdin,
-  type OpenCluster,
   oneErrorOf,
-  option,
   outputFiles,
   parseArtifact,
   pause,
@@ -19,6 +14,7 @@ import {
   writeWhole,
 } from '../../artifacts/index.js';
 import type { Steps } from '../../collections/index.js';
+import { type Fault, fault, InputError, type OpenCluster, option } from '../../formats/index.js';
 import { begunFileFaults } from './begun-files.js';
 import { foundClasses } from './found/classes.js';
 import { foundClusterText } from './found/cluster-text.js';

@@ -1,19 +1,10 @@
 import {
-  type ArtifactTypes,
   attempted,
   checkWritable,
-  commandText,
   emittedHead,
   everyInput,
-  type Fault,
-  fault,
-  InputError,
-  type Loaded,
   loadArtifact,
-  MissingError,
-  type OpenCluster,
   oneErrorOf,
-  option,
   outputFiles,
   profileInputs,
   relativePath,
@@ -21,6 +12,17 @@ import {
   sha256OfFile,
   writeWhole,
 } from '../../artifacts/index.js';
+import {
+  type ArtifactTypes,
+  commandText,
+  type Fault,
+  fault,
+  InputError,
+  type Loaded,
+  MissingError,
+  type OpenCluster,
+  option,
+} from '../../formats/index.js';
 
 import { profilePathOf } from '../profile.js';
 import { BEGINNINGS, type BegunKind } from './begun.js';

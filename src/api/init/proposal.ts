@@ -1,5 +1,5 @@
-import { type DeviceProfile, type Loaded, type Profile, wholeLatencyUs } from '../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../collections/index.js';
+import { type DeviceProfile, type Loaded, type Profile, wholeLatencyUs } from '../../formats/index.js';
 
 /** ProposedClass is a device class as the profiles know it. */
 export interface ProposedClass {

@@ -5,7 +5,7 @@ import type {
   LoadServed,
   SimulatedRequests,
   VerifiedCauses,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 /** SimulatedSteps are the simulations between the plan's and the server, each with one cause more. */
 export interface SimulatedSteps {

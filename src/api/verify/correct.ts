@@ -1,3 +1,4 @@
+import { pathFrom, relativePath } from '../../artifacts/index.js';
 import {
   type CorrectedProfile,
   type DeviceProfile,
@@ -7,9 +8,7 @@ import {
   type Loaded,
   option,
   type Profile,
-  pathFrom,
-  relativePath,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { PlanPart } from '../../plans/index.js';
 import { LEAST_MEASURED, type MeasuredPool } from './measured.js';
 

@@ -7,7 +7,7 @@ import type {
   Verification,
   VerifiedFigure,
   VerifiedFigureName,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { outcomeRates } from '../../metrics/index.js';
 
 /** verifiedFigures compares the figures of all requests. */

@@ -5,7 +5,7 @@ import {
   type LoadServed,
   type SimulationReport,
   type VerifiedExecutions,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { PlanPart } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 

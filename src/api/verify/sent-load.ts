@@ -1,18 +1,17 @@
+import { largestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
   gapTimes,
   type LoadDocument,
   type Loaded,
+  NS_PER_S,
   shown,
   type ToldFaults,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import type { Application } from '../../plans/index.js';
 import type { SimulationSettings, TraceWorkload } from '../../simulation/index.js';
 import { prioritySharesText } from '../../workload/index.js';
-
-const NS_PER_S = 1e9;
 
 /** VerifiedPlan is the plan that a load is compared with, and what clients call of it. */
 export interface VerifiedPlan {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { smallestOf } from '../../collections/index.js';
 import {
   DEFAULT_SCHEDULER,
   type Fault,
@@ -6,8 +7,7 @@ import {
   type Loaded,
   type PlanServing,
   ToldFaults,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import type { SchedulerOptions } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 

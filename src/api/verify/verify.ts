@@ -1,31 +1,33 @@
 import {
   checkWritable,
-  counted,
   emittedHead,
+  type InputPath,
+  inputFile,
+  loadArtifact,
+  type OutputPath,
+  outputFiles,
+  profileInputs,
+  refuseReplacing,
+  saveArtifact,
+} from '../../artifacts/index.js';
+import { loadReportFaults } from '../../checks/index.js';
+import {
+  counted,
   type Fault,
   fault,
   faultAt,
   INPUTS_HELD,
   InputError,
-  type InputPath,
-  inputFile,
   isHeld,
   type LoadDocument,
   type Loaded,
   type LoadServed,
-  loadArtifact,
   measuredAs,
-  type OutputPath,
   option,
-  outputFiles,
-  profileInputs,
   refuseContradictions,
-  refuseReplacing,
   type SimulationReport,
-  saveArtifact,
   type Verification,
-} from '../../artifacts/index.js';
-import { loadReportFaults } from '../../checks/index.js';
+} from '../../formats/index.js';
 import type { KnownSamples, StagePlan } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import type { Strictness } from '../../specs/index.js';

@@ -1,5 +1,5 @@
-import { type ComparisonDocument, type Fault, fault, proofFaults } from '../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../collections/index.js';
+import { type ComparisonDocument, type Fault, fault, proofFaults } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween, rangeFaults, shareFaults } from '../figures.js';
 
 type Row = ComparisonDocument['rows'][number];

@@ -1,11 +1,11 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
   type Verification,
   type VerifiedFigure,
   type VerifiedFigureName,
-} from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween, rangeFaults, shareFaults } from '../figures.js';
 import { gateFaults } from '../gate-faults.js';
 

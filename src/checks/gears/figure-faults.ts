@@ -1,5 +1,5 @@
-import { DEFAULT_QUANTILE, type Fault, fault, type GearPlan, isOfBestSingle } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import { DEFAULT_QUANTILE, type Fault, fault, type GearPlan, isOfBestSingle } from '../../formats/index.js';
 import { differ, faultOf, isShare } from '../figures.js';
 import { rowBytes, tensorFaults } from '../stages/index.js';
 import { intervalFaults } from './interval-faults.js';

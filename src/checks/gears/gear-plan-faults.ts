@@ -1,4 +1,4 @@
-import { type Fault, fault, type GearPlan, proofFaults } from '../../artifacts/index.js';
+import { type Fault, fault, type GearPlan, proofFaults } from '../../formats/index.js';
 import { isBetween } from '../figures.js';
 import { gearFigureFaults } from './figure-faults.js';
 

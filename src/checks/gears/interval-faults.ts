@@ -1,4 +1,4 @@
-import { type AccuracyInterval, type Fault, fault } from '../../artifacts/index.js';
+import { type AccuracyInterval, type Fault, fault } from '../../formats/index.js';
 
 /** A normal variable lies within so many deviations with a probability of 95 %. */
 const DEVIATIONS = 1.959963984540054;

@@ -5,7 +5,7 @@ import {
   fieldChanges,
   type GearPlan,
   type PromisedRate,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 const ROUNDING = 1e-9;
 

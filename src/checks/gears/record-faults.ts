@@ -1,4 +1,4 @@
-import { type Fault, fault, type GearPlan } from '../../artifacts/index.js';
+import { type Fault, fault, type GearPlan } from '../../formats/index.js';
 import { differ } from '../figures.js';
 
 /** RecordsOfPlan is what the models of a plan say of samples: of each stage, in its order, sample by sample. */

@@ -5,14 +5,14 @@ import {
   gapTimes,
   type LoadDocument,
   type LoadOutcomes,
-} from '../../artifacts/index.js';
+  NS_PER_S,
+} from '../../formats/index.js';
 import { givenFaults } from '../figures.js';
 import { type FoundFigure, gateFaults } from '../gate-faults.js';
 import { summaryFaults } from '../latency-faults.js';
 import { outcomeFaults, partFaults, type SloOf } from './outcome-faults.js';
 import { servedFaults } from './served-faults.js';
 
-const NS_PER_S = 1e9;
 const ROUNDING = 1e-9;
 /** Random counts and spreads are believed within so many standard deviations, */
 const DEVIATIONS = 8;

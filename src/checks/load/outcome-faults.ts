@@ -1,4 +1,4 @@
-import { type Fault, fault, type LoadOutcomes } from '../../artifacts/index.js';
+import { type Fault, fault, type LoadOutcomes } from '../../formats/index.js';
 import { givenFaults } from '../figures.js';
 import { inTimeBounds, latencyFaults, partLatencyFaults } from '../latency-faults.js';
 

@@ -5,7 +5,7 @@ import {
   type LoadExecutions,
   type LoadServed,
   shown,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 /** Clocks of a client and a server run as fast up to this share, and a mean of the client's leaves out no more than so many ms. */
 const CLOCKS = 0.02;

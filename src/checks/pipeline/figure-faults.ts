@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -6,8 +7,7 @@ import {
   type PipelinePlan,
   type PlannedStage,
   type StagePlacement,
-} from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { differ, faultOf, isShare } from '../figures.js';
 import { countedGpus } from '../recount/index.js';
 import { misfitFaults, rowBytes, tensorFaults } from '../stages/index.js';

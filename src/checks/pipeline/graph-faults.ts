@@ -1,4 +1,4 @@
-import { type Fault, fault, listed, type PipelinePlan, type PlannedEdge } from '../../artifacts/index.js';
+import { type Fault, fault, listed, type PipelinePlan, type PlannedEdge } from '../../formats/index.js';
 
 /** DrawnGraph is the graph of a plan: its stages with the edges that lead on, and which of these are exclusive. */
 type DrawnGraph = Pick<PipelinePlan, 'exclusive'> & {

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -6,8 +7,7 @@ import {
   type PipelinePlan,
   type PlannedStage,
   proofFaults,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { countedGpus } from '../recount/index.js';
 import { pipelineFigureFaults } from './figure-faults.js';
 import { graphFaults, mostStagesFaults } from './graph-faults.js';

@@ -1,5 +1,5 @@
-import type { PipelinePlan } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import type { PipelinePlan } from '../../formats/index.js';
 
 /** Visits is how probable it is that a request visits a stage. */
 export interface Visits {

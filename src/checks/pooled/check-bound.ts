@@ -1,5 +1,5 @@
-import { type DeviceClass, type Fault, fault, type PlannedModel } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
+import { type DeviceClass, type Fault, fault, type PlannedModel } from '../../formats/index.js';
 import { unitsOf } from './check-units.js';
 import type { CheckedModel, CheckedPlan, PooledQuestion } from './question.js';
 

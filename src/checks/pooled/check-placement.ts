@@ -8,7 +8,7 @@ import {
   type PlannerOptions,
   runsOf,
   type Spanned,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { AskedPlanner, CheckedPlan } from './question.js';
 
 /** SharingRules say which virtual GPUs may be together on a GPU and on a server. */

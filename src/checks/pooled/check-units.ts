@@ -1,11 +1,11 @@
+import { largestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
   type PlannedPartition,
   type Profile,
   type ProfiledSpan,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 
 /** Told is the list of faults found so far, to which checks add. */
 export type Told = Fault[];

@@ -1,3 +1,4 @@
+import { largestOf, pushAll, smallestOf } from '../../collections/index.js';
 import {
   type DeviceClass,
   type Fault,
@@ -8,8 +9,7 @@ import {
   type PlannedPipeline,
   type Profile,
   shown,
-} from '../../artifacts/index.js';
-import { largestOf, pushAll, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { boundFaults } from './check-bound.js';
 import { placementFaults } from './check-placement.js';
 import { same, TOLERANCE, type Told, unitsOf } from './check-units.js';

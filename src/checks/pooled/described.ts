@@ -5,7 +5,7 @@ import {
   type PlannedModel,
   type PlannedPartition,
   type Profile,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { rowBytes } from '../stages/index.js';
 
 /** describedFaults finds where a model says something else of itself than its profile: blocks, boundary, marks and tensors. */

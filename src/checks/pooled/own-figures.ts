@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   classGbps,
   type Fault,
@@ -8,8 +9,7 @@ import {
   type PlannedPartition,
   type PlannedPipeline,
   type PooledPlan,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { differ, faultOf } from '../figures.js';
 import { tensorFaults } from '../stages/index.js';
 import { checkObjective } from './check.js';

@@ -1,4 +1,4 @@
-import { type Fault, gpuNumber, InputError, type PooledPlan } from '../../artifacts/index.js';
+import { type Fault, gpuNumber, InputError, type PooledPlan } from '../../formats/index.js';
 
 /**
  * checkPlacement checks that a plan's placement, partitions and names agree, as `topologyOf` needs them to. It takes

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -5,8 +6,7 @@ import {
   type PlannedPipeline,
   type PooledPlan,
   proofFaults,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 
 import { ownFigureFaults } from './own-figures.js';
 import { promiseFaults } from './promise-faults.js';

@@ -5,7 +5,7 @@ import {
   type PlannedPartition,
   type PooledPlan,
   type Profile,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { unitsOf } from './check-units.js';
 import { crossingFaults, describedFaults } from './described.js';
 

@@ -1,5 +1,5 @@
-import { type Fault, fault, type WarmUp } from '../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../collections/index.js';
+import { type Fault, fault, type WarmUp } from '../../formats/index.js';
 import { differ } from '../figures.js';
 import type { CheckedPlan } from './question.js';
 

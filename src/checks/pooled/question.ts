@@ -5,7 +5,7 @@ import type {
   PlannerOptions,
   PooledPlan,
   Profile,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 /** CheckedPlan is a pooled plan without the head of its file. */
 export type CheckedPlan = Omit<PooledPlan, '$schema' | 'tool' | 'inputs'>;

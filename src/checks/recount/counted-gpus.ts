@@ -1,4 +1,4 @@
-import type { OpenCluster, StagePlacement } from '../../artifacts/index.js';
+import type { OpenCluster, StagePlacement } from '../../formats/index.js';
 
 /** CountedGpu is a GPU of a placement, or a row of consecutive ones that hold the same. */
 export interface CountedGpu {

@@ -1,4 +1,6 @@
+import { largestOf } from '../../collections/index.js';
 import {
+  BYTES_PER_GIB,
   type Fault,
   fault,
   type GearPlan,
@@ -7,8 +9,7 @@ import {
   type PipelinePlan,
   proofFaults,
   type StagePlacement,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { type CountedGpu, countedGpus } from './counted-gpus.js';
 
 /** Placed is what is counted of a plan, whatever its kind. */
@@ -37,7 +38,6 @@ interface PlacedStage {
  */
 const IS_WEIGHED: Readonly<Record<Placed['kind'], boolean>> = { 'pipeline-plan': true, 'gear-plan': false };
 
-const BYTES_PER_GIB = 1024 ** 3;
 const TOLERANCE = 1e-9;
 
 /**

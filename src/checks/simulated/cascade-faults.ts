@@ -1,4 +1,4 @@
-import { type Fault, fault, type SimulatedCascade, type SimulationReport } from '../../artifacts/index.js';
+import { type Fault, fault, type SimulatedCascade, type SimulationReport } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween, rangeFaults, shareFaults } from '../figures.js';
 
 /** Counts are told as shares, which give them up to rounding. */

@@ -1,5 +1,5 @@
-import { type Fault, fault, type SimulatedPool, type SimulationReport } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import { type Fault, fault, type SimulatedPool, type SimulationReport } from '../../formats/index.js';
 import { addedUp, givenFaults, rangeFaults, shareFaults } from '../figures.js';
 
 /** isStaged says whether a plan has stages, whose pools may share devices, and which may run side by side. */

@@ -1,4 +1,4 @@
-import { type Fault, type FigureOverRuns, fault } from '../../artifacts/index.js';
+import { type Fault, type FigureOverRuns, fault } from '../../formats/index.js';
 import { isBetween } from '../figures.js';
 
 /** Half of the normal distribution's 95 % interval, from which Student's follows. */

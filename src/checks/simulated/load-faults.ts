@@ -1,5 +1,5 @@
-import { type Fault, fault, type SimulatedExecution, type SimulatedWorkload } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import { type Fault, fault, type SimulatedExecution, type SimulatedWorkload } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween } from '../figures.js';
 
 /** Random counts are believed within so many standard deviations, and so many requests. */

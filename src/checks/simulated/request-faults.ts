@@ -1,5 +1,5 @@
-import { type Fault, fault, type SimulatedRequests } from '../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../collections/index.js';
+import { type Fault, fault, type SimulatedRequests } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween, rangeFaults, shareFaults } from '../figures.js';
 import { inTimeBounds, latencyFaults, partLatencyFaults } from '../latency-faults.js';
 

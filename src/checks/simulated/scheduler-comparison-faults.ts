@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import {
   type ComparedApplication,
   type ComparedFigure,
@@ -5,8 +6,7 @@ import {
   type Fault,
   fault,
   type SchedulerComparison,
-} from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { addedUp, givenFaults, rangeFaults, shareFaults } from '../figures.js';
 import { intervalFaults } from './interval-faults.js';
 import { executionFaults, workloadFaults } from './load-faults.js';

@@ -4,7 +4,7 @@ import {
   type RunsFigures,
   type SimulatedRequests,
   type SimulationReport,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { addedUp, givenFaults } from '../figures.js';
 import { type FoundFigure, gateFaults } from '../gate-faults.js';
 import { cascadeFaults, simulatedPriorityFaults } from './cascade-faults.js';

@@ -1,11 +1,11 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
   type LargestLoad,
   type SimulationSweep,
   type SweptPoint,
-} from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { isBetween, rangeFaults, shareFaults } from '../figures.js';
 import { executionFaults } from './load-faults.js';
 

@@ -1,5 +1,5 @@
-import { type Fault, fault, type SimulatedWindow, type SimulationReport } from '../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../collections/index.js';
+import { type Fault, fault, type SimulatedWindow, type SimulationReport } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween, rangeFaults, shareFaults } from '../figures.js';
 import { isScaled, isStaged } from './device-faults.js';
 import { countedPartFaults, endedFaults, invalidFaults } from './request-faults.js';

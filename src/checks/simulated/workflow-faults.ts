@@ -1,4 +1,4 @@
-import { type DeviceTimeShares, type Fault, fault, type SimulationReport } from '../../artifacts/index.js';
+import { type DeviceTimeShares, type Fault, fault, type SimulationReport } from '../../formats/index.js';
 import { addedUp, faultOf, givenFaults, rangeFaults, shareFaults } from '../figures.js';
 
 /**

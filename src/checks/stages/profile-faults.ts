@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import {
   type DeviceProfile,
   type Fault,
@@ -8,8 +9,7 @@ import {
   type PipelinePlan,
   type PlannedStage,
   type Profile,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 
 /** ProfiledStage is what a stage of any plan of whole models has of its profile. */

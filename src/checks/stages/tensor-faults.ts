@@ -1,4 +1,4 @@
-import { type Fault, fault, type TensorSpec } from '../../artifacts/index.js';
+import { type Fault, fault, type TensorSpec } from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 
 const BYTES_OF_ELEMENTS: readonly (readonly [number, readonly string[]])[] = [

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import type {
   ComponentOnClass,
   Fault,
@@ -5,12 +6,10 @@ import type {
   PlannedComponent,
   Run,
   WorkflowPlan,
-} from '../../artifacts/index.js';
-import { largestOf, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
+import { NS_PER_MS, NS_PER_US } from '../../formats/index.js';
 import { addedUp, givenFaults } from '../figures.js';
 
-const NS_PER_MS = 1e6;
-const NS_PER_US = 1e3;
 const BITS_PER_BYTE = 8;
 /** Times and shares are compared up to this. */
 const ROUNDING = 1e-9;

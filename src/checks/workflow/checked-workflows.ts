@@ -1,4 +1,4 @@
-import { type Fault, fault, type WorkflowPlan } from '../../artifacts/index.js';
+import { type Fault, fault, type WorkflowPlan } from '../../formats/index.js';
 
 /** CheckedWorkflows is a workflow plan without the head of its file. */
 export type CheckedWorkflows = Omit<WorkflowPlan, '$schema' | 'tool' | 'inputs'>;

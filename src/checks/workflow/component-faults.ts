@@ -1,8 +1,12 @@
-import { type ComponentOnClass, type Fault, fault, type PlannedComponent } from '../../artifacts/index.js';
+import {
+  BYTES_PER_GIB,
+  type ComponentOnClass,
+  type Fault,
+  fault,
+  type PlannedComponent,
+} from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 import { type CheckedWorkflows, twiceFaults } from './checked-workflows.js';
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** componentFaults finds what is wrong with components by themselves and on their classes, and those that no device of the plan can execute. */
 export function componentFaults(plan: CheckedWorkflows): Fault[] {

@@ -1,14 +1,13 @@
 import {
+  BYTES_PER_GIB,
   counted,
   type Fault,
   fault,
   type OpenDeviceClass,
   type WorkflowDevice,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { faultOf } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /**
  * workflowDeviceFaults finds devices that are there twice, or are not in the cluster, servers of several classes, more devices of a class than are

@@ -1,5 +1,5 @@
-import { type Fault, fault, type NextCallCount, type PlannedWorkflow } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import { type Fault, fault, type NextCallCount, type PlannedWorkflow } from '../../formats/index.js';
 import { addedUp, faultOf } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
 

@@ -1,4 +1,4 @@
-import { type Fault, fault, type PlannedWorkflow } from '../../artifacts/index.js';
+import { type Fault, fault, type PlannedWorkflow } from '../../formats/index.js';
 import { addedUp } from '../figures.js';
 import { type CheckedWorkflows, twiceFaults } from './checked-workflows.js';
 import { componentFaults } from './component-faults.js';

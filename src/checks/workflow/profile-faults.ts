@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import {
   type ComponentOnClass,
   type Fault,
@@ -7,8 +8,7 @@ import {
   type PlannedComponent,
   type Profile,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 
 /**
  * workflowProfileFaults finds where a plan contradicts the profiles of its components, which come in their order: in names, weights, tensors,

@@ -4,7 +4,7 @@ import {
   proofFaults,
   type SampleOfWorkflow,
   type WorkflowSample,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { addedUp, faultOf, givenFaults, isBetween, rangeFaults } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { DeployTarget } from '../../artifacts/index.js';
+import type { DeployTarget } from '../../formats/index.js';
 import { DEPLOY_TARGETS } from '../deploy-targets.js';
 import { EXIT } from '../exit.js';
 import { namedText, withJson, withStrict } from '../options.js';
@@ -37,7 +37,7 @@ export function deployCommand(): Command {
       .action(
         action<[string], Options>(async ({ terminal, signal, progress, inFlags }, options, plan) => {
           const { deployPlan } = await import('../../api/index.js');
-          const { InputError } = await import('../../artifacts/index.js');
+          const { InputError } = await import('../../formats/index.js');
           if (options.output === STDOUT)
             throw new InputError(
               'write a bundle to stdout',

@@ -28,7 +28,7 @@ export function diffCommand(): Command {
       .action(
         action<[string, string], Options>(async ({ terminal }, options, before, after) => {
           const { diffPlanFiles } = await import('../../api/index.js');
-          const { isHeld } = await import('../../artifacts/index.js');
+          const { isHeld } = await import('../../formats/index.js');
           const { checkCases, differenceParts } = await import('../../report/index.js');
           const diff = await diffPlanFiles(before, after, options);
           terminal.document(diff);

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { BegunKind, ExampleName } from '../../api/index.js';
-import type { Fault } from '../../artifacts/index.js';
+import type { Fault } from '../../formats/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { positiveNumber, withJson } from '../options.js';
 import { fileOf, STDOUT } from '../output.js';
@@ -76,7 +76,7 @@ async function begin(context: Context, options: Options, paths: string[]): Promi
 
 /** refuseUnfit refuses what does not go together: of an example, of nodes and of profiles something else is begun each. */
 async function refuseUnfit(options: Options, paths: readonly string[]): Promise<void> {
-  const { InputError } = await import('../../artifacts/index.js');
+  const { InputError } = await import('../../formats/index.js');
   const { example, fromKubectl, fromRay } = options;
   const isCluster = fromKubectl !== undefined || fromRay !== undefined;
   const faults = await (example === undefined
@@ -89,7 +89,7 @@ async function refuseUnfit(options: Options, paths: readonly string[]): Promise<
 }
 
 async function specFaults({ output }: Options, paths: readonly string[]): Promise<Fault[]> {
-  const { fault, option } = await import('../../artifacts/index.js');
+  const { fault, option } = await import('../../formats/index.js');
   return [
     ...(paths.length > 0
       ? []
@@ -100,7 +100,7 @@ async function specFaults({ output }: Options, paths: readonly string[]): Promis
 
 /** clusterFaults refuses what says more than nodes: a cluster has no models. */
 async function clusterFaults(options: Options, paths: readonly string[]): Promise<Fault[]> {
-  const { fault, option } = await import('../../artifacts/index.js');
+  const { fault, option } = await import('../../formats/index.js');
   const { fromKubectl, fromRay, output } = options;
   return [
     ...(fromKubectl !== undefined && fromRay !== undefined
@@ -118,7 +118,7 @@ async function clusterFaults(options: Options, paths: readonly string[]): Promis
 }
 
 async function exampleFaults(options: Options, paths: readonly string[]): Promise<Fault[]> {
-  const { fault, option } = await import('../../artifacts/index.js');
+  const { fault, option } = await import('../../formats/index.js');
   const { fromKubectl, fromRay, force, output } = options;
   return [
     ...(await specOptionFaults(options)),
@@ -136,7 +136,7 @@ async function exampleFaults(options: Options, paths: readonly string[]): Promis
 const BEGUN_ONLY = 'is for specs that are begun from profiles';
 
 async function specOptionFaults(options: Options): Promise<Fault[]> {
-  const { fault, option } = await import('../../artifacts/index.js');
+  const { fault, option } = await import('../../formats/index.js');
   const { kind, slo, cluster, useCluster, records } = options;
   return Object.entries({ kind, slo, cluster, useCluster, records }).flatMap(([name, value]) =>
     value === undefined ? [] : [fault(BEGUN_ONLY, option(name))],
@@ -145,7 +145,7 @@ async function specOptionFaults(options: Options): Promise<Fault[]> {
 
 async function beginCluster({ terminal }: Context, options: Options): Promise<ExitCode> {
   const { initCluster } = await import('../../api/index.js');
-  const { commandText } = await import('../../artifacts/index.js');
+  const { commandText } = await import('../../formats/index.js');
   const { foundDevicesTable } = await import('../../report/index.js');
   const { fromKubectl, fromRay, force, output = STDOUT } = options;
   const begun = await initCluster({ fromKubectl, fromRay, force, output: fileOf(output) });
@@ -161,7 +161,8 @@ async function beginCluster({ terminal }: Context, options: Options): Promise<Ex
 
 async function example({ terminal }: Context, name: ExampleName, output?: string): Promise<ExitCode> {
   const { writeExample } = await import('../../api/index.js');
-  const { commandText, emittedHead } = await import('../../artifacts/index.js');
+  const { emittedHead } = await import('../../artifacts/index.js');
+  const { commandText } = await import('../../formats/index.js');
   const { folder, files } = await writeExample(name, output);
   terminal.document({ ...emittedHead('example', []), folder, files });
   for (const file of files) terminal.line(file);
@@ -174,7 +175,7 @@ async function example({ terminal }: Context, name: ExampleName, output?: string
 
 async function beginSpec({ terminal }: Context, options: Options, paths: string[]): Promise<ExitCode> {
   const { initSpec } = await import('../../api/index.js');
-  const { commandText } = await import('../../artifacts/index.js');
+  const { commandText } = await import('../../formats/index.js');
   const { proposalLine, proposalTable, proposedDevicesTable } = await import('../../report/index.js');
   const { kind = 'pooled', slo, cluster, useCluster, records, force, output = STDOUT } = options;
   const given = { kind, slo, cluster, useCluster, records, force, output: fileOf(output) };

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { LoadDocument } from '../../artifacts/index.js';
+import type { LoadDocument } from '../../formats/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
   arrivalsOption,
@@ -142,7 +142,7 @@ async function driveServer(
   url: string,
 ): Promise<ExitCode> {
   const { loadServer } = await import('../../api/index.js');
-  const { isHeld } = await import('../../artifacts/index.js');
+  const { isHeld } = await import('../../formats/index.js');
   const { checkCases, groupedWarnings, missedLines } = await import('../../report/index.js');
   const shown = await progress();
   const report = await loadServer(url, {

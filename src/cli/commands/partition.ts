@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { DimValues } from '../../artifacts/index.js';
+import type { DimValues } from '../../formats/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
   batchToleranceOption,

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { ProfiledSpecKind } from '../../api/index.js';
-import type { DimValues } from '../../artifacts/index.js';
+import type { DimValues } from '../../formats/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
   batchToleranceOption,
@@ -278,7 +278,7 @@ async function profileOne(
   terminal.document(profile);
   if (profile.measurement?.complete !== false) return EXIT.done;
   terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what was measured`);
-  const { commandText } = await import('../../artifacts/index.js');
+  const { commandText } = await import('../../formats/index.js');
   if (path !== undefined) terminal.note(`To measure the rest: ${commandText(resumed(model, options))}`);
   return signal.aborted ? EXIT.interrupted : EXIT.done;
 }

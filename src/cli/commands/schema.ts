@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import type { ArtifactKind } from '../../artifacts/index.js';
+import type { ArtifactKind } from '../../formats/index.js';
 import { EXIT } from '../exit.js';
 import { withJson } from '../options.js';
 import { action } from '../run.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import type { ProgressStep } from '../../api/index.js';
-import type { PlanChecks } from '../../artifacts/index.js';
+import type { PlanChecks } from '../../formats/index.js';
 import type { RunningServer, ScaledDevice, ServeEvent, UpReason } from '../../runtime/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { harmlessLine } from '../harmless.js';

@@ -51,7 +51,7 @@ export async function simulateSchedulers(
 }
 
 async function refuseForOne(options: SchedulersOptions, plan: string): Promise<void> {
-  const { InputError } = await import('../../artifacts/index.js');
+  const { InputError } = await import('../../formats/index.js');
   const faults = Object.entries(FOR_ONE)
     .filter(([name]) => options[name as keyof typeof FOR_ONE] !== undefined)
     .map(([, [path, what]]) => ({ path, message: `${what}, not for --schedulers` }));

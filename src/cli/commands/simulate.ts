@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { SimulationSweep } from '../../artifacts/index.js';
+import type { SimulationSweep } from '../../formats/index.js';
 import type { SimulationProgress } from '../../simulation/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
@@ -188,7 +188,7 @@ async function simulateOnce(
   plan: string,
 ): Promise<ExitCode> {
   const { simulatePlan } = await import('../../api/index.js');
-  const { isHeld } = await import('../../artifacts/index.js');
+  const { isHeld } = await import('../../formats/index.js');
   const { checkCases, groupedWarnings, missedLines, simulationParts } = await import('../../report/index.js');
   const shown = await progress();
   const { report, warnings } = await simulatePlan(plan, {
@@ -245,7 +245,7 @@ async function simulateSweep(
 
 /** refuseWithSweep refuses options that belong to one run and have no meaning over a sweep. */
 async function refuseWithSweep(options: Options, plan: string): Promise<void> {
-  const { InputError } = await import('../../artifacts/index.js');
+  const { InputError } = await import('../../formats/index.js');
   const single = {
     load: '--load',
     rps: '--rps',

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Validated } from '../../api/index.js';
-import type { DeployTarget } from '../../artifacts/index.js';
+import type { DeployTarget } from '../../formats/index.js';
 import type { CiCase } from '../../report/index.js';
 import { DEPLOY_TARGETS } from '../deploy-targets.js';
 import { EXIT, type ExitCode } from '../exit.js';

@@ -54,7 +54,7 @@ async function verify(
   load: string,
 ): Promise<ExitCode> {
   const { verifyLoad } = await import('../../api/index.js');
-  const { isHeld } = await import('../../artifacts/index.js');
+  const { isHeld } = await import('../../formats/index.js');
   await refuseCorrectedOnStdout(options);
   const {
     causeLines,
@@ -96,7 +96,7 @@ async function verify(
 
 /** refuseCorrectedOnStdout refuses a corrected profile on stdout, where the tables go, or the verification. */
 async function refuseCorrectedOnStdout({ correct = [] }: Options): Promise<void> {
-  const { InputError } = await import('../../artifacts/index.js');
+  const { InputError } = await import('../../formats/index.js');
   const faults = correct
     .filter((text) => text === STDOUT || text.endsWith(`=${STDOUT}`))
     .map((text) => ({ path: `--correct "${text}"`, message: 'a profile is written to a file: name one' }));

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
+import { partFault, readWhole } from '../../artifacts/index.js';
 import {
   type Bundle,
   fault,
   InputError,
   type LintReport,
   MissingError,
-  partFault,
-  readWhole,
   sha256Of,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { StagePlan } from '../../plans/index.js';
 import { targetNamed } from '../targets/targets.js';
 

@@ -1,4 +1,5 @@
-import { type DeployTarget, emittedHead, type LintFinding, type LintReport } from '../../artifacts/index.js';
+import { emittedHead } from '../../artifacts/index.js';
+import type { DeployTarget, LintFinding, LintReport } from '../../formats/index.js';
 import type { StagePlan } from '../../plans/index.js';
 import type { EngineGraph } from '../engine-graph.js';
 import { type Place, pointerOf, YamlFile } from './yaml-file.js';

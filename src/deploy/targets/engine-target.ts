@@ -1,23 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { artifactText, emittedHead, makeFolderWhole } from '../../artifacts/index.js';
 import {
-  artifactText,
   BUNDLE_MANIFEST,
   type Bundle,
   type BundledDevice,
   type DeployTarget,
-  emittedHead,
   type Fault,
   fault,
   InputError,
   LINT_REPORT,
   type LintFinding,
   type LintReport,
-  makeFolderWhole,
   measuredAs,
   option,
   sha256Of,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { isOfStages, type ServedPlan, type StagePlan } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
 import { type EngineGraph, engineGraphOf } from '../engine-graph.js';

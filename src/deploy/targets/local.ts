@@ -1,19 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { artifactText, emittedHead, makeFolderWhole } from '../../artifacts/index.js';
 import {
-  artifactText,
   BUNDLE_MANIFEST,
   type Bundle,
   type BundledDevice,
-  emittedHead,
   fault,
   InputError,
   MissingError,
-  makeFolderWhole,
   measuredAs,
   sha256Of,
   shown,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { checkDeviceCount, isOfStages } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
 import { partsOf } from '../parts.js';

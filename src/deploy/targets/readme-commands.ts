@@ -1,4 +1,4 @@
-import { commandText } from '../../artifacts/index.js';
+import { commandText } from '../../formats/index.js';
 
 /** The report of a load that the README files of bundles have written, and compared. */
 const LOAD_REPORT = 'load.json';

@@ -1,4 +1,4 @@
-import type { Bundle, DeployTarget, InputFile, LintReport, PlanChecks } from '../../artifacts/index.js';
+import type { Bundle, DeployTarget, InputFile, LintReport, PlanChecks } from '../../formats/index.js';
 import type { ServedPlan, StagePlan } from '../../plans/index.js';
 import type { DeployedModel } from '../model-file.js';
 import type { ProgramToWrite } from '../program-files.js';

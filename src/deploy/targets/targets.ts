@@ -1,4 +1,4 @@
-import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
+import { type DeployTarget, fault, InputError, option, shown } from '../../formats/index.js';
 import { KSERVE } from './kserve/kserve.js';
 import { KUBERAY } from './kuberay/kuberay.js';
 import { KUBERNETES } from './kubernetes/kubernetes.js';

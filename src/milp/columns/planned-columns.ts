@@ -1,5 +1,5 @@
-import type { PlannedPipeline } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import type { PlannedPipeline } from '../../formats/index.js';
 import {
   type ModelTable,
   type Slot,

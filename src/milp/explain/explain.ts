@@ -1,5 +1,5 @@
-import type { DeviceClass } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import type { DeviceClass } from '../../formats/index.js';
 import type { PlanOptions } from '../options.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
 import { sloLeaving, withSlo } from '../slo.js';

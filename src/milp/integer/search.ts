@@ -1,4 +1,4 @@
-import { fault, InputError } from '../../artifacts/index.js';
+import { fault, InputError } from '../../formats/index.js';
 import { solveLiteral } from '../literal/index.js';
 import { columnKey } from '../lp/index.js';
 import { DEFAULT_GAP } from '../options.js';

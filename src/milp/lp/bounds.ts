@@ -1,4 +1,4 @@
-import type { ObjectiveKind } from '../../artifacts/index.js';
+import type { ObjectiveKind } from '../../formats/index.js';
 import { SLACK } from '../rounding.js';
 import type { ClassTable } from '../tables/index.js';
 import type { HighsEngine } from './highs.js';

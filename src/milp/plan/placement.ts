@@ -1,5 +1,5 @@
-import type { Cluster, DeviceClass, Placement } from '../../artifacts/index.js';
 import { largestOf, pushAll } from '../../collections/index.js';
+import type { Cluster, DeviceClass, Placement } from '../../formats/index.js';
 import type { WholeGpusPer } from '../problem.js';
 
 /** PoolToPlace is the virtual GPUs of one partition of one pipeline. */

@@ -8,7 +8,7 @@ import {
   type PlannedPipeline,
   type PlanObjective,
   servingMarks,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { Column, ColumnPart } from '../columns/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
 import { type ModelTable, type ProblemTables, type Slot, spanUs } from '../tables/index.js';

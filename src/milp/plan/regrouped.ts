@@ -1,5 +1,5 @@
-import type { PlannedModel, PlannedPipeline } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
+import type { PlannedModel, PlannedPipeline } from '../../formats/index.js';
 import type { PlanBody, PooledProblem } from '../problem.js';
 import { placeVirtualGpus } from './placement.js';
 import { poolsOf, wholeGpusUsed } from './plan.js';

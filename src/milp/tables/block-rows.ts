@@ -1,4 +1,4 @@
-import { type DeviceProfile, layersBeforeBlocks, type Profile } from '../../artifacts/index.js';
+import { type DeviceProfile, layersBeforeBlocks, type Profile } from '../../formats/index.js';
 import type { ProfileRows } from './profile-rows.js';
 import { cutOverheads, spanLatencies, type TimedSpan } from './span-latencies.js';
 

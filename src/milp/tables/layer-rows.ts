@@ -1,4 +1,4 @@
-import { layersBeforeBlocks, type Profile } from '../../artifacts/index.js';
+import { layersBeforeBlocks, type Profile } from '../../formats/index.js';
 import { blockLatencies, type Cell, LEAST_SHARE, overheadsOf, pairSpans, timedSpans } from './block-rows.js';
 import type { ProfileRows } from './profile-rows.js';
 import { spanLatencies, type TimedSpan } from './span-latencies.js';

@@ -1,3 +1,4 @@
+import { pushAll } from '../../collections/index.js';
 import {
   type Cluster,
   type DeviceProfile,
@@ -9,8 +10,7 @@ import {
   type Profile,
   type ProfiledSpan,
   shown,
-} from '../../artifacts/index.js';
-import { pushAll } from '../../collections/index.js';
+} from '../../formats/index.js';
 import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 
 /** Sixteen thousand years. The search holds no longer times. */

@@ -1,3 +1,4 @@
+import { largestOf, pushAll } from '../../collections/index.js';
 import {
   aliasFaults,
   type Cluster,
@@ -15,8 +16,7 @@ import {
   type Profile,
   profiledClasses,
   servingNotes,
-} from '../../artifacts/index.js';
-import { largestOf, pushAll } from '../../collections/index.js';
+} from '../../formats/index.js';
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
 import { profileFaults } from './profile-faults.js';
 import { usableFigures } from './usable-figures.js';

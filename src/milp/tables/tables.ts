@@ -1,10 +1,11 @@
 import {
+  BYTES_PER_GIB,
   type Cluster,
   classGbps,
   type DeviceClass,
   type Profile,
   slowerGbps,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { PooledProblem, ProblemModel } from '../problem.js';
 import { blockRows } from './block-rows.js';
 import { layerRows } from './layer-rows.js';
@@ -70,8 +71,6 @@ export interface ProblemTables {
   readonly classes: ClassTable;
   readonly tables: readonly ModelTable[];
 }
-
-const BYTES_PER_GIB = 2 ** 30;
 
 /**
  * classesOf lists the cluster's classes in its order, with their free GPUs (`count` − `taken`). A GPU costs its hourly

@@ -1,4 +1,4 @@
-import type { Cluster, DeviceClass, DeviceProfile, MeasuredCells } from '../../artifacts/index.js';
+import type { Cluster, DeviceClass, DeviceProfile, MeasuredCells } from '../../formats/index.js';
 import type { ProblemModel } from '../problem.js';
 
 /**

@@ -1,4 +1,4 @@
-import { type DimValues, fault, InputError } from '../../artifacts/index.js';
+import { type DimValues, fault, InputError } from '../../formats/index.js';
 import type { OnnxModel, ValueInfo } from '../wire/index.js';
 import {
   concat,

@@ -1,4 +1,4 @@
-import type { Boundary } from '../../artifacts/index.js';
+import type { Boundary } from '../../formats/index.js';
 import type { OnnxModel, TensorType } from '../wire/index.js';
 import { valueInfoBytes } from '../wire/index.js';
 import { typeOf } from './cuts.js';

@@ -1,4 +1,4 @@
-import { type Boundary, type Fault, fault, InputError } from '../../artifacts/index.js';
+import { type Boundary, type Fault, fault, InputError } from '../../formats/index.js';
 import { annotatedTensor, type ExternalCopy, ExternalPlan } from '../read/index.js';
 import type { OnnxModel, TensorType } from '../wire/index.js';
 import {

@@ -1,4 +1,4 @@
-import { fault, InputError } from '../../artifacts/index.js';
+import { fault, InputError } from '../../formats/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import {
   concat,

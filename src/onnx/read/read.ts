@@ -1,4 +1,4 @@
-import { InputError, shellText } from '../../artifacts/index.js';
+import { InputError, shellText } from '../../formats/index.js';
 import type { Initializer, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode } from '../wire/index.js';
 import {
   FUNCTION,

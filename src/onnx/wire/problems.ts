@@ -1,4 +1,4 @@
-import { type Fault, MOST_FAULTS, moreFaults } from '../../artifacts/index.js';
+import { type Fault, MOST_FAULTS, moreFaults } from '../../formats/index.js';
 import { WireError } from './wire.js';
 
 /** Problems gathers the faults of one file while reading goes on past each. It keeps 20 and counts the others. */

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import {
   byName,
   type ChangedWords,
@@ -16,8 +17,7 @@ import {
   planChanges,
   type StageDifference,
   sidesOf,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { movedGpus } from '../stages/index.js';
 
 /** GearDiff is a difference without the head of its file. */

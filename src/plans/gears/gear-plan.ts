@@ -1,4 +1,3 @@
-import { counted } from '../../artifacts/index.js';
 import {
   gearPlanFaults,
   gearPromiseFaults,
@@ -6,6 +5,7 @@ import {
   recountFaults,
   stageProfileFaults,
 } from '../../checks/index.js';
+import { counted } from '../../formats/index.js';
 import type { KnownSamples, StagePlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';

@@ -1,4 +1,4 @@
-import { type Fault, fault, type GearPlan, type GearStage, type TensorSpec } from '../../artifacts/index.js';
+import { type Fault, fault, type GearPlan, type GearStage, type TensorSpec } from '../../formats/index.js';
 
 /** ServedCascade is a gear plan as its clients see it: as one model, which is fed and answers as each of its models. */
 export interface ServedCascade {

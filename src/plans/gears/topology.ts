@@ -1,10 +1,9 @@
-import type { Gear, GearPlan, GearStage, GearStep } from '../../artifacts/index.js';
+import type { Gear, GearPlan, GearStage, GearStep } from '../../formats/index.js';
+import { NS_PER_MS } from '../../formats/index.js';
 import type { Edge, GearTable, Pool, ServedGear, StageTopology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
-
-const NS_PER_MS = 1e6;
 
 /**
  * gearTopologyOf makes the topology of a gear plan: one application, a pool for each model, and an edge wherever a gear

@@ -1,4 +1,4 @@
-import type { GearPlan } from '../../artifacts/index.js';
+import type { GearPlan } from '../../formats/index.js';
 import { requestKey } from '../request-key.js';
 import type { Wiring } from '../wiring.js';
 import { servedCascadeOf } from './served-cascade.js';

@@ -1,4 +1,4 @@
-import type { PipelinePlan } from '../../artifacts/index.js';
+import type { PipelinePlan } from '../../formats/index.js';
 import type { TimedApplication } from '../plan-of.js';
 
 /** What a plan says of what clients call, and at which rates. */

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   byName,
   changeOf,
@@ -13,8 +14,7 @@ import {
   type StageDifference,
   sidesOf,
   type WhenOutput,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { movedGpus } from '../stages/index.js';
 
 /** PipelineDiff is a difference without the head of its file. */

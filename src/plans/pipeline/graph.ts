@@ -1,4 +1,4 @@
-import { type Fault, fault, listed, type WhenOutput } from '../../artifacts/index.js';
+import { type Fault, fault, listed, type WhenOutput } from '../../formats/index.js';
 import { REQUEST } from '../request-key.js';
 import { conditionalEdges } from './choices.js';
 

@@ -1,4 +1,5 @@
 import { pipelinePlanFaults, recountFaults, stageProfileFaults } from '../../checks/index.js';
+import { NS_PER_MS } from '../../formats/index.js';
 import type { StagePlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
@@ -10,8 +11,6 @@ import { servedPipelineOf } from './served.js';
 import { pipelineTopologyOf } from './topology.js';
 import { tunedPipeline } from './tuned-pipeline.js';
 import { pipelineWiring } from './wiring.js';
-
-const NS_PER_MS = 1e6;
 
 /** PIPELINE_PLAN says what a pipeline plan is: one application, or several that share all stages, whose parts are the stages of a graph. */
 export const PIPELINE_PLAN: StagePlanOf<'pipeline-plan'> = {

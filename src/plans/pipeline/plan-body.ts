@@ -1,4 +1,4 @@
-import type { PipelinePlan } from '../../artifacts/index.js';
+import type { PipelinePlan } from '../../formats/index.js';
 
 /** PipelinePlanBody is a plan without the head of its file. It has its scheduler where planning has confirmed it. */
 export type PipelinePlanBody = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' | 'serving'> &

@@ -1,4 +1,4 @@
-import { type Fault, fault, type PlannedStage, type TensorSpec } from '../../artifacts/index.js';
+import { type Fault, fault, type PlannedStage, type TensorSpec } from '../../formats/index.js';
 import { REQUEST } from '../request-key.js';
 import { CERTAIN } from './choices.js';
 import { type GivenEdge, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';

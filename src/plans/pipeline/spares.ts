@@ -1,9 +1,4 @@
-import {
-  gpuNumber,
-  type PipelinePlan,
-  type PlannedStage,
-  type StagePlacement,
-} from '../../artifacts/index.js';
+import { gpuNumber, type PipelinePlan, type PlannedStage, type StagePlacement } from '../../formats/index.js';
 import { seatsFrom } from '../stages/index.js';
 
 /** A tuner may have so many times the replicas of the plan, and at least so many devices, where nothing else limits it. */

@@ -1,4 +1,4 @@
-import { type Fault, fault, listed, type StageInput, type TensorSpec } from '../../artifacts/index.js';
+import { type Fault, fault, listed, type StageInput, type TensorSpec } from '../../formats/index.js';
 import { REQUEST } from '../request-key.js';
 import { ancestorsOf, predecessorsOf, type ReadGraph, type StageGraph } from './graph.js';
 import { canBothBeVisited, wayWithout } from './possible.js';

@@ -1,11 +1,10 @@
-import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../artifacts/index.js';
+import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../formats/index.js';
+import { NS_PER_MS } from '../../formats/index.js';
 import type { Edge, Pool, StageRoutes, StageTopology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
 import { plannedApplications } from './applications.js';
-
-const NS_PER_MS = 1e6;
 
 /**
  * pipelineTopologyOf makes the topology of a pipeline plan: its applications, which share the stages of the plan in their

@@ -1,4 +1,4 @@
-import { fault, type PipelinePlan } from '../../artifacts/index.js';
+import { fault, NS_PER_MS, type PipelinePlan } from '../../formats/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import {
   needsLoad,
@@ -10,8 +10,6 @@ import {
 import type { AskedTuner, Tuned } from '../plan-of.js';
 import { heldTogether, withSpares } from './spares.js';
 import { pipelineTopologyOf } from './topology.js';
-
-const NS_PER_MS = 1e6;
 
 /**
  * tunedPipeline gives a pipeline the tuner that is asked for. It comes back with the standby devices that the tuner may

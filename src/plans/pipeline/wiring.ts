@@ -1,4 +1,4 @@
-import type { PipelinePlan } from '../../artifacts/index.js';
+import type { PipelinePlan } from '../../formats/index.js';
 import { requestKey } from '../request-key.js';
 import type { PartWiring, Wiring } from '../wiring.js';
 import { plannedApplications } from './applications.js';

@@ -4,7 +4,7 @@ import {
   type PlannedPipeline,
   type PooledPlan,
   planChanges,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { pipelineName } from './diff.js';
 
 /** What `diffPlans` tells: rates, SLOs, pipelines that come and go, and the GPUs in use. */

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   type Changed,
   changeOf,
@@ -12,8 +13,7 @@ import {
   runsOf,
   type Spanned,
   sidesOf,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 
 /** PlanDiff holds the changes of a new plan. */
 export interface PlanDiff {

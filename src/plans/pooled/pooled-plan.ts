@@ -1,5 +1,5 @@
-import { type Fault, InputError, type PooledPlan } from '../../artifacts/index.js';
 import { planFaults, pooledProfileFaults, sharingFaults } from '../../checks/index.js';
+import { type Fault, InputError, type PooledPlan } from '../../formats/index.js';
 import type { PlanPart, StagePlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { diffPlans } from './diff.js';

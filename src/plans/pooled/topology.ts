@@ -1,5 +1,12 @@
-import { linkGbps, type PlannedPipeline, type PooledPlan, seatsOf } from '../../artifacts/index.js';
 import { checkPlacement } from '../../checks/index.js';
+import {
+  linkGbps,
+  NS_PER_MS,
+  NS_PER_US,
+  type PlannedPipeline,
+  type PooledPlan,
+  seatsOf,
+} from '../../formats/index.js';
 import {
   type Edge,
   filledLatencies,
@@ -11,9 +18,6 @@ import {
 } from '../../serving/index.js';
 import { checkDeviceCount } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
-
-const NS_PER_US = 1e3;
-const NS_PER_MS = 1e6;
 
 /**
  * topologyOf makes the topology of a pooled plan, for the live runtime and the simulator alike. Pools are

@@ -1,4 +1,4 @@
-import type { PooledPlan } from '../../artifacts/index.js';
+import type { PooledPlan } from '../../formats/index.js';
 import type { BundledTensors, Wiring } from '../wiring.js';
 
 /**

@@ -1,4 +1,4 @@
-import { InputError } from '../../artifacts/index.js';
+import { InputError } from '../../formats/index.js';
 
 /** Every virtual GPU takes some hundred bytes in a scheduler. */
 const MOST_DEVICES = 1_000_000;

@@ -5,7 +5,7 @@ import {
   type OpenCluster,
   runsOf,
   type Spanned,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 /**
  * gpuRuns splits the GPUs of a placement into runs that the same entries list. Its cost grows with the entries. Servers

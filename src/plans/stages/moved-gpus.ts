@@ -1,4 +1,4 @@
-import type { PipelinePlan, StagePlacement } from '../../artifacts/index.js';
+import type { PipelinePlan, StagePlacement } from '../../formats/index.js';
 import { gpuRuns } from './gpu-runs.js';
 
 /** PlacedPlan is the part of a plan that says which GPUs hold which models. */

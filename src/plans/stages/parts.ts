@@ -1,4 +1,4 @@
-import type { PlannedStage } from '../../artifacts/index.js';
+import type { PlannedStage } from '../../formats/index.js';
 import type { PlanPart } from '../plan-of.js';
 
 /** StagedPlan is what plans of whole models have in common. */

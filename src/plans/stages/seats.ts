@@ -1,4 +1,4 @@
-import type { StagePlacement } from '../../artifacts/index.js';
+import type { StagePlacement } from '../../formats/index.js';
 
 /** Up to this many like GPUs have entries of their own, which people can read. */
 export const MOST_LISTED = 1000;

@@ -1,6 +1,6 @@
-import type { PipelinePlan, PlannedStage } from '../../artifacts/index.js';
-import { linkGbps, seatsOf } from '../../artifacts/index.js';
 import { largestOf } from '../../collections/index.js';
+import type { PipelinePlan, PlannedStage } from '../../formats/index.js';
+import { linkGbps, seatsOf } from '../../formats/index.js';
 import {
   blendLatencies,
   type Edge,

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   byName,
   changeOf,
@@ -11,8 +12,7 @@ import {
   sidesOf,
   type WorkflowDevice,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 
 /** WorkflowDiff is a difference without the head of its file. */
 export type WorkflowDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;

@@ -1,4 +1,4 @@
-import type { NextCallCount } from '../../artifacts/index.js';
+import type { NextCallCount } from '../../formats/index.js';
 import { END, type FrequencyRow, type SeenCall, START } from '../../serving/index.js';
 
 /** MOST_AFTER is how many calls a counted history reaches back at most. */

@@ -4,7 +4,7 @@ import type {
   PlannedWorkflow,
   WorkflowDevice,
   WorkflowPlan,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 
 /**
  * PlacedWorkflows is the part of a workflow plan that says what serves which programs. A planner has it before it knows what becomes of

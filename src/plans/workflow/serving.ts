@@ -1,4 +1,4 @@
-import { type Fault, fault, type PlanServing, type PolicyGiven, ToldFaults } from '../../artifacts/index.js';
+import { type Fault, fault, type PlanServing, type PolicyGiven, ToldFaults } from '../../formats/index.js';
 import {
   chosenWorkflowPolicy,
   WORKFLOW_SCHEDULERS,

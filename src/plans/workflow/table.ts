@@ -1,10 +1,14 @@
-import { classGbps, type OpenCluster, type WorkflowDevice } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
+import {
+  BYTES_PER_GIB,
+  classGbps,
+  NS_PER_US,
+  type OpenCluster,
+  type WorkflowDevice,
+} from '../../formats/index.js';
 import type { DeviceMemory, HostMemory, WorkflowTable } from '../../serving/index.js';
 import { type PlacedPool, type PlacedWorkflows, placedPools } from './placed.js';
 
-const BYTES_PER_GIB = 1024 ** 3;
-const NS_PER_US = 1e3;
 /** A gigabit a second is a bit a nanosecond. */
 const BITS_PER_BYTE = 8;
 

@@ -1,3 +1,4 @@
+import { NS_PER_MS } from '../../formats/index.js';
 import {
   filledLatencies,
   linksByServer,
@@ -6,8 +7,6 @@ import {
   type VirtualDevice,
 } from '../../serving/index.js';
 import { type PlacedPool, type PlacedWorkflows, placedPools } from './placed.js';
-
-const NS_PER_MS = 1e6;
 
 /**
  * workflowTopologyOf makes the topology of workflows: a model for each, a pool for each component on each class that has devices, and

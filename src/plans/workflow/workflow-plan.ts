@@ -1,5 +1,5 @@
-import type { WorkflowPlan } from '../../artifacts/index.js';
 import { workflowPlanFaults, workflowProfileFaults } from '../../checks/index.js';
+import type { WorkflowPlan } from '../../formats/index.js';
 import { chainFaults } from '../../workload/index.js';
 import type { PlanOf, PlanPart } from '../plan-of.js';
 import { diffWorkflows, usesOf, workflowFieldChanges } from './diff.js';

@@ -4,7 +4,7 @@ import type {
   SchedulerComparison,
   SimulatedRuns,
   SimulationSweep,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { checkLine } from '../checks.js';
 import { figure, orDash, percent } from '../table.js';
 import type { CiCase } from './verdict.js';

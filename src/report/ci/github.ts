@@ -1,5 +1,5 @@
 import { markdownTable } from 'markdown-table';
-import { counted } from '../../artifacts/index.js';
+import { counted } from '../../formats/index.js';
 import type { Part } from '../table.js';
 import { type CiCase, type CiFault, type CiReport, countOf, detailsOf, isBad } from './verdict.js';
 

@@ -7,7 +7,7 @@ import {
   type RecordedFamily,
   type SimulationReport,
   scopeText,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import type { GearExplanation } from '../../gearplan/index.js';
 import { boundWords } from '../bound-words.js';
 import { accuracyText, always, figureOrDash, intervalWords, USED, usedWords } from '../compare-cells.js';

@@ -1,4 +1,4 @@
-import type { PlanDifference, SimulationReport } from '../../artifacts/index.js';
+import type { PlanDifference, SimulationReport } from '../../formats/index.js';
 import type { GearExplanation } from '../../gearplan/index.js';
 import type { PipelineExplanation } from '../../inferline/index.js';
 import type { PlanExplanation } from '../../milp/index.js';

@@ -1,4 +1,4 @@
-import type { PlanDifference, SimulationReport } from '../../artifacts/index.js';
+import type { PlanDifference, SimulationReport } from '../../formats/index.js';
 import type { PlanKind } from '../../plans/index.js';
 import type { Part, Table } from '../table.js';
 import { GEARS } from './gears.js';

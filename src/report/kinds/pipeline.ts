@@ -1,4 +1,4 @@
-import type { PipelinePlan, PlanDifference, PlannedStage, PlanSet } from '../../artifacts/index.js';
+import type { PipelinePlan, PlanDifference, PlannedStage, PlanSet } from '../../formats/index.js';
 import type { NamedOption, PipelineExplanation } from '../../inferline/index.js';
 import { boundWords } from '../bound-words.js';
 import { always, figureOrDash, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';

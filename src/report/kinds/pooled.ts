@@ -4,7 +4,7 @@ import {
   type PlanDifference,
   type PlannedPartition,
   type PooledPlan,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { type NotHeld, notHeldReason, type TimingRound } from '../../specs/index.js';
 import { boundWords } from '../bound-words.js';
 import { always, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';

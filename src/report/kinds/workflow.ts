@@ -5,7 +5,7 @@ import {
   type SimulationReport,
   type WorkflowDevice,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { boundWords } from '../bound-words.js';
 import { always, figureOrDash, usedWords } from '../compare-cells.js';
 import { bytes, count, figure, milliseconds, orDash, percent, plain, type Table } from '../table.js';

@@ -1,4 +1,4 @@
-import { InputError } from '../../artifacts/index.js';
+import { InputError } from '../../formats/index.js';
 import {
   type CalledFace,
   type ProgramDriver,

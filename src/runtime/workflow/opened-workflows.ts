@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { largestOf, pushAll } from '../../collections/index.js';
 import {
   type Bundle,
   type BundledComponent,
@@ -7,10 +8,10 @@ import {
   firstFaults,
   InputError,
   type Loaded,
+  NS_PER_MS,
   option,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
-import { largestOf, pushAll } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { frequencyRowsOf, workflowTableOf, workflowTopologyOf } from '../../plans/index.js';
 import type { CalledFace } from '../../programs/index.js';
 import { calledFace, callFaults } from '../../protocol/index.js';
@@ -19,8 +20,6 @@ import { type BundleParts, deviceFaults, differingTensors, placedFile, sentFault
 import { manifestFaults } from '../manifest-faults.js';
 import { type CheckedBundle, contradictionsOf, sizesOf, textFaults } from '../opened-bundle.js';
 import type { LiveModel, PoolWork } from '../pool-work.js';
-
-const NS_PER_MS = 1e6;
 
 /** OpenedWorkflows is a checked bundle of a workflow plan. */
 export interface OpenedWorkflows extends CheckedBundle {

@@ -1,5 +1,5 @@
-import { InputError } from '../../artifacts/index.js';
 import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { InputError } from '../../formats/index.js';
 import { must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import type { Decisions } from '../decisions.js';

@@ -1,4 +1,5 @@
 import { grownCapacity, grownColumn, nthSmallest, NONE as SHARED_NONE } from '../../collections/index.js';
+import { NS_PER_S } from '../../formats/index.js';
 import type { Stream } from '../../random/index.js';
 import type { Durations, PlanColumns, Requests } from '../state/index.js';
 import { followersOf, type Topology } from '../topology.js';
@@ -13,7 +14,6 @@ import { stageShares } from './stage-shares.js';
 
 const NONE = SHARED_NONE;
 
-const NS_PER_S = 1e9;
 /** How often what takes long to update is updated, where the period is 0. */
 const UPDATE_NS = 0.1 * NS_PER_S;
 

@@ -1,7 +1,6 @@
+import { NS_PER_S } from '../../formats/index.js';
 import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
-
-const NS_PER_S = 1e9;
 
 /** ByRateSettings holds the settings of scaling by the request rate. */
 export interface ByRateSettings {

@@ -1,9 +1,8 @@
 import { smallestOf } from '../../collections/index.js';
+import { NS_PER_S } from '../../formats/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
-
-const NS_PER_S = 1e9;
 
 /** CoarseSettings holds the times of the coarse tuner. */
 export interface CoarseSettings {

@@ -1,7 +1,6 @@
+import { NS_PER_S } from '../../formats/index.js';
 import type { LoadMeter, MeterReading } from './load-meter.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
-
-const NS_PER_S = 1e9;
 
 /** Ds2Settings holds the times of DS2's tuner. */
 export interface Ds2Settings {

@@ -1,7 +1,7 @@
-import type { EnvelopeWindow } from '../../artifacts/index.js';
+import type { EnvelopeWindow } from '../../formats/index.js';
+import { NS_PER_US } from '../../formats/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 
-const NS_PER_US = 1e3;
 const LONGEST_NS = 60e9;
 
 /**

@@ -1,8 +1,8 @@
+import { NS_PER_S } from '../../formats/index.js';
 import type { LoadMeter, MeterReading } from './load-meter.js';
 import { RecentMost } from './recent-most.js';
 import { plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
 
-const NS_PER_S = 1e9;
 const ROUNDING = 1e-9;
 
 /** HpaSettings holds the settings of Kubernetes' autoscaler. */

@@ -1,11 +1,10 @@
-import type { EnvelopeWindow } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
+import type { EnvelopeWindow } from '../../formats/index.js';
+import { NS_PER_S, NS_PER_US } from '../../formats/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
 
-const NS_PER_S = 1e9;
-const NS_PER_US = 1e3;
 /** How often the tuner looks whether it can scale down, once the pipeline is stable. */
 const LOOK_EVERY_NS = NS_PER_S;
 /** How many windows of the look-back begin within the length of one. */

@@ -1,7 +1,7 @@
+import { NS_PER_S } from '../../formats/index.js';
 import type { LoadMeter } from './load-meter.js';
 import { plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
 
-const NS_PER_S = 1e9;
 const ROUNDING = 1e-9;
 const TICK_S = 2;
 

@@ -1,6 +1,5 @@
+import { NS_PER_S } from '../../formats/index.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
-
-const NS_PER_S = 1e9;
 
 /** RequestsAhead holds the number of requests that come in each window of a run, one after another from its beginning. */
 export interface RequestsAhead {

@@ -1,4 +1,4 @@
-import type { EnvelopeWindow, PlanTuner } from '../../artifacts/index.js';
+import type { EnvelopeWindow, PlanTuner } from '../../formats/index.js';
 import { BY_RATE_TUNING, type ByRateSettings, ByRateTuner } from './by-rate.js';
 import { COARSE_TUNING, type CoarseSettings, CoarseTuner } from './coarse.js';
 import { DS2_TUNING, type Ds2Settings, Ds2Tuner } from './ds2.js';

@@ -1,5 +1,5 @@
-import { type Fault, InputError } from '../../artifacts/index.js';
 import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { type Fault, InputError } from '../../formats/index.js';
 import type { Pool } from '../topology.js';
 import type { Allocation, AllocationParts } from './allocation.js';
 import { ComponentLoads } from './component-loads.js';

@@ -1,25 +1,27 @@
 import {
   attempted,
+  checkWritable,
+  inputFile,
+  type OutputPath,
+  oneErrorOf,
+  policyFiles,
+  profileInputs,
+  readPolicies,
+  replacingFaults,
+} from '../../artifacts/index.js';
+import {
   CHANGED_ADVICE,
   CheckFailedError,
-  checkWritable,
   type Fault,
   fault,
   INPUTS_CHANGED,
   type InputError,
   type InputFile,
-  inputFile,
-  type OutputPath,
-  oneErrorOf,
   option,
   type PolicyGiven,
-  policyFiles,
-  profileInputs,
-  readPolicies,
-  replacingFaults,
   type ToldFaults,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import {
   applicationsOf,
   isWorkflowScheduler,

@@ -1,8 +1,7 @@
-import type { Run } from '../../artifacts/index.js';
 import { NONE } from '../../collections/index.js';
+import type { Run } from '../../formats/index.js';
+import { NS_PER_MS } from '../../formats/index.js';
 import type { RecordedRun } from '../../simulator/index.js';
-
-const NS_PER_MS = 1e6;
 
 /** RecordedRuns gives runs as the simulator replays them. A run that is replayed again is made once. */
 export class RecordedRuns {

@@ -1,15 +1,13 @@
+import { loadRuns, pathFrom, type RunsFile } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
-  loadRuns,
   type PlannedWorkflow,
-  pathFrom,
   type Run,
-  type RunsFile,
   type ToldFaults,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
-import { largestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import type { RequestSource } from '../../workload/index.js';
 
 /** SourcesOfPlan are where the requests of each workflow of a plan come from, in its order, and the files that were read. */

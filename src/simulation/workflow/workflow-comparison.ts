@@ -1,11 +1,11 @@
-import {
-  type ComparedApplication,
-  type ComparedFigure,
-  type ComparedScheduler,
-  emittedHead,
-  type InputFile,
-  type SchedulerComparison,
-} from '../../artifacts/index.js';
+import { emittedHead } from '../../artifacts/index.js';
+import type {
+  ComparedApplication,
+  ComparedFigure,
+  ComparedScheduler,
+  InputFile,
+  SchedulerComparison,
+} from '../../formats/index.js';
 import type { JobsProgress } from '../../jobs/index.js';
 import {
   CONFIDENCE,

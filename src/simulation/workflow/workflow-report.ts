@@ -1,12 +1,13 @@
-import {
-  emittedHead,
-  type InputFile,
-  type SimulatedClass,
-  type SimulatedDrop,
-  type SimulatedPool,
-  type SimulatedWorkflows,
-  type SimulationReport,
-} from '../../artifacts/index.js';
+import { emittedHead } from '../../artifacts/index.js';
+import type {
+  InputFile,
+  SimulatedClass,
+  SimulatedDrop,
+  SimulatedPool,
+  SimulatedWorkflows,
+  SimulationReport,
+} from '../../formats/index.js';
+import { NS_PER_S } from '../../formats/index.js';
 import { HISTOGRAM_RELATIVE_ERROR, type WorkflowFigures } from '../../metrics/index.js';
 import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import { DROP_REASONS, type Topology } from '../../serving/index.js';
@@ -14,8 +15,6 @@ import { overRuns } from '../runs.js';
 import { describedWorkload } from '../workload.js';
 import { classesOfDevices } from './simulated-workflows.js';
 import type { RanWorkflows, WorkflowSetup } from './workflow-run.js';
-
-const NS_PER_S = 1e9;
 
 /**
  * workflowReport makes the report of a run of workflows, as it is written and printed, with figures over all runs where there are more.

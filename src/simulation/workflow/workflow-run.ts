@@ -1,4 +1,4 @@
-import { fault, InputError, type WorkflowPlan } from '../../artifacts/index.js';
+import { fault, InputError, type WorkflowPlan } from '../../formats/index.js';
 import { applicationsOf } from '../../plans/index.js';
 import { uniformAt } from '../../random/index.js';
 import type { WorkflowPolicy, WorkflowScheduler } from '../../serving/index.js';

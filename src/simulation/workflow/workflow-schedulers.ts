@@ -8,7 +8,7 @@ import {
   type SkippedScheduler,
   shown,
   type WorkflowPlan,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { isWorkflowScheduler, subclustersOf } from '../../plans/index.js';
 import { streamsOf } from '../../random/index.js';
 import {

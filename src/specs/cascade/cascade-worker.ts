@@ -1,5 +1,5 @@
 /** The thread that plans cascades, so that an abort is heard and progress is shown while the search runs. */
-import type { CascadeSpec } from '../../artifacts/index.js';
+import type { CascadeSpec } from '../../formats/index.js';
 import {
   type CascadeFiles,
   explainFamily,

@@ -1,5 +1,5 @@
-import { type CascadeSpec, type Fault, fault, InputError, type OpenCluster } from '../../artifacts/index.js';
 import { pushAll, smallestOf } from '../../collections/index.js';
+import { type CascadeSpec, type Fault, fault, InputError, type OpenCluster } from '../../formats/index.js';
 import { type ResolvedCascade, resolveCascade } from '../../gearplan/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { oneClassMixes } from '../budget.js';

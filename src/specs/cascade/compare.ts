@@ -1,4 +1,4 @@
-import { type CompareRow, cascadeMethodOf, gearObjective, type NoPlanReason } from '../../artifacts/index.js';
+import { type CompareRow, cascadeMethodOf, gearObjective, type NoPlanReason } from '../../formats/index.js';
 import { familyFigures, type GearPlanBody, resolveCascade } from '../../gearplan/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from '../easier.js';

@@ -1,4 +1,4 @@
-import { EARLIER_GEARS, fault, type GearPlan, gearObjective } from '../../artifacts/index.js';
+import { EARLIER_GEARS, fault, type GearPlan, gearObjective } from '../../formats/index.js';
 import { evaluatedFaults, gearChanges } from '../../gearplan/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf, Repeated } from '../spec-of.js';

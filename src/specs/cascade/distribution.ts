@@ -1,4 +1,5 @@
-import { decimalOf, type Fault, fault, HUGE, isHugeWhole, readCsvTable } from '../../artifacts/index.js';
+import { readCsvTable } from '../../artifacts/index.js';
+import { decimalOf, type Fault, fault, HUGE, isHugeWhole } from '../../formats/index.js';
 import type { LoadPoint } from '../../gearplan/index.js';
 
 const COLUMNS = ['rps', 'share'] as const;

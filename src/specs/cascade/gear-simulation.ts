@@ -1,13 +1,13 @@
+import { emittedHead } from '../../artifacts/index.js';
 import {
   type CascadeSpec,
-  emittedHead,
   type Fault,
   fault,
   fieldChanges,
   type GearPlan,
   PLANNED_GEARS,
   ToldFaults,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import {
   type CascadeFiles,
   type GearPlanBody,

@@ -1,4 +1,4 @@
-import type { GearPlan } from '../../artifacts/index.js';
+import type { GearPlan } from '../../formats/index.js';
 import type { GearExplanation } from '../../gearplan/index.js';
 import type { PlannerThread } from '../side-by-side.js';
 import type { KindTypes } from '../spec-of.js';

@@ -1,12 +1,12 @@
+import { emittedHead } from '../../artifacts/index.js';
+import { countedPlan } from '../../checks/index.js';
 import {
   type CascadeSpec,
   cascadeMethodOf,
-  emittedHead,
   type GearPlan,
   type NoPlan,
   option,
-} from '../../artifacts/index.js';
-import { countedPlan } from '../../checks/index.js';
+} from '../../formats/index.js';
 import { familyFigures, type GearPlanBody } from '../../gearplan/index.js';
 import { missedWhatWasAsked } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';

@@ -1,3 +1,4 @@
+import { pushAll, smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -6,8 +7,7 @@ import {
   option,
   type PipelineSpec,
   pipelineMethodOf,
-} from '../../artifacts/index.js';
-import { pushAll, smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { longestPath, type OpenProblem } from '../../pipeline/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { mixedClusters, type OpenMix, openMix, parseMix } from '../mixes.js';

@@ -1,4 +1,4 @@
-import { type CompareRow, pipelineMethodOf } from '../../artifacts/index.js';
+import { type CompareRow, pipelineMethodOf } from '../../formats/index.js';
 import { type PlannedOpen, takenOver } from '../../inferline/index.js';
 import {
   leastSloMs,

@@ -1,12 +1,11 @@
+import { pathFrom, relativePath } from '../../artifacts/index.js';
 import {
   type Fault,
   fault,
   type PipelinePlan,
   type PipelineSpec,
   PLANNED_SCHEDULER,
-  pathFrom,
-  relativePath,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { planAsChosen } from '../../inferline/index.js';
 import { type GivenProblem, pipelineServing, planGiven, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';

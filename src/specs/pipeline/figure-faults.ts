@@ -1,4 +1,4 @@
-import { type Fault, fault, fieldChanges, type PipelinePlan } from '../../artifacts/index.js';
+import { type Fault, fault, fieldChanges, type PipelinePlan } from '../../formats/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 
 /** What is compared otherwise, or only a search knows. */

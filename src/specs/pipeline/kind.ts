@@ -1,4 +1,4 @@
-import type { PipelinePlan } from '../../artifacts/index.js';
+import type { PipelinePlan } from '../../formats/index.js';
 import type { PipelineExplanation, PlannedOpen } from '../../inferline/index.js';
 import type { KindTypes } from '../spec-of.js';
 import type { PipelineCase } from './cases.js';

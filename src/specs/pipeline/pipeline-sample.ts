@@ -1,11 +1,12 @@
+import { grownCapacity, grownColumn } from '../../collections/index.js';
 import {
   fault,
   InputError,
+  NS_PER_S,
   type PipelineLoad,
   type PipelineSpec,
   pipelineMethodOf,
-} from '../../artifacts/index.js';
-import { grownCapacity, grownColumn } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { SAMPLE_SEED, type Sample, withEnvelopeOf } from '../../inferline/index.js';
 import { DEFAULT_NAME, drawnDurationNs, leastSloMs } from '../../pipeline/index.js';
 import { conditionalEdges, edgeOf, type PipelinePlanBody, plannedApplications } from '../../plans/index.js';
@@ -14,7 +15,6 @@ import { requestsInTrace, type Trace } from '../../workload/index.js';
 /** So many requests bring what a draw may bring near what the load brings in the long run. */
 const MANY_REQUESTS = 100_000;
 const DEFAULT_DRAWS = 10;
-const NS_PER_S = 1e9;
 
 /** Columns of a draw begin with room for so many requests. */
 const FEW_REQUESTS = 1024;

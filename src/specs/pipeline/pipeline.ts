@@ -1,26 +1,28 @@
 import {
-  aliasedProfiles,
   everyInput,
   FilesRead,
+  type InputPath,
+  inputFile,
+  pathFrom,
+  profileInputs,
+  specInputs,
+  withOwnFaults,
+} from '../../artifacts/index.js';
+import {
+  aliasedProfiles,
   fault,
   firstFaults,
   InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type Loaded,
   type NoPlanModel,
   type OpenCluster,
   type PipelineSpec,
   type Profile,
   type ProfileFigures,
-  pathFrom,
   pipelineMethodOf,
-  profileInputs,
-  specInputs,
   ToldFaults,
-  withOwnFaults,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import {
   type GivenProblem,
   givenFigures,

@@ -1,5 +1,6 @@
-import { emittedHead, type PipelinePlan, pathFrom, relativePath } from '../../artifacts/index.js';
+import { emittedHead, pathFrom, relativePath } from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
+import type { PipelinePlan } from '../../formats/index.js';
 import { pipelineServing } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { type LoadedPipeline, pipelineNotes } from './pipeline.js';

@@ -1,4 +1,4 @@
-import type { PipelineLoad, PipelineSpec } from '../../artifacts/index.js';
+import type { PipelineLoad, PipelineSpec } from '../../formats/index.js';
 import type { OpenPlanning, PlanningTools } from '../../inferline/index.js';
 import type { Trace } from '../../workload/index.js';
 import type { PlannerThread } from '../side-by-side.js';

@@ -1,4 +1,4 @@
-import { type PipelinePlan, ToldFaults } from '../../artifacts/index.js';
+import { type PipelinePlan, ToldFaults } from '../../formats/index.js';
 import { type Misses, SAMPLE_SEED, type ServedBySimulator } from '../../inferline/index.js';
 import { pipelineTopologyOf, plannedScheduler } from '../../plans/index.js';
 import { streamOf, streamsOf } from '../../random/index.js';

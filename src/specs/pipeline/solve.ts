@@ -1,4 +1,4 @@
-import { type Loaded, type NoPlan, pipelineMethodOf } from '../../artifacts/index.js';
+import { type Loaded, type NoPlan, pipelineMethodOf } from '../../formats/index.js';
 import type { PipelineLimits, PlannedOpen } from '../../inferline/index.js';
 import { JobPool } from '../../jobs/index.js';
 import { type GivenProblem, planGiven, servedApplications } from '../../pipeline/index.js';

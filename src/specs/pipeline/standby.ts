@@ -1,11 +1,6 @@
-import {
-  type PipelineLoad,
-  type PipelinePlan,
-  type PipelineSpec,
-  ToldFaults,
-} from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
 import { largestOf } from '../../collections/index.js';
+import { type PipelineLoad, type PipelinePlan, type PipelineSpec, ToldFaults } from '../../formats/index.js';
 import { SAMPLE_SEED } from '../../inferline/index.js';
 import { type DevicesOf, grantedStandby, standbyOf, withStandby } from '../../pipeline/index.js';
 import { applicationsOf, chosenTuner, heldTogether, plannedScheduler } from '../../plans/index.js';

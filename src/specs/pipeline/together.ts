@@ -4,22 +4,24 @@ import {
   checkWritable,
   emittedHead,
   everyInput,
-  type Fault,
   FilesRead,
+  loadSpec,
+  outputFiles,
+  refuseReplacing,
+  saveArtifact,
+} from '../../artifacts/index.js';
+import {
+  type Fault,
   fault,
   InputError,
-  loadSpec,
   type NoPlan,
   type NoPlanReason,
   type OpenCluster,
   option,
-  outputFiles,
   type PipelinePlan,
   type PlanSet,
   pipelineMethodOf,
-  refuseReplacing,
-  saveArtifact,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import {
   costProof,
   isLinked,

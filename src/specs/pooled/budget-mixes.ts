@@ -1,4 +1,4 @@
-import type { Fault, PooledSpecModel } from '../../artifacts/index.js';
+import type { Fault, PooledSpecModel } from '../../formats/index.js';
 import { boughtClasses, PRICE_ROUNDING, type PricedClass } from '../budget.js';
 import type { Mix } from '../mixes.js';
 import type { LoadedPooled } from './pooled.js';

@@ -1,5 +1,5 @@
-import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../artifacts/index.js';
 import { pushAll } from '../../collections/index.js';
+import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../formats/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { type Mix, mixText, parseMix, withMix } from '../mixes.js';
 import { pointsOf, sweepOf } from '../sweeps.js';

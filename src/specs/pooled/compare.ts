@@ -1,11 +1,5 @@
-import {
-  type Cluster,
-  everyInput,
-  fault,
-  InputError,
-  measurementNotes,
-  option,
-} from '../../artifacts/index.js';
+import { everyInput } from '../../artifacts/index.js';
+import { type Cluster, fault, InputError, measurementNotes, option } from '../../formats/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 import { jobsProgress } from '../../jobs/index.js';
 import {

@@ -1,5 +1,5 @@
-import { DEFAULT_SCHEDULER, type Fault, fault, type Loaded, type PooledPlan } from '../../artifacts/index.js';
 import { checkPlan, promiseFaults } from '../../checks/index.js';
+import { DEFAULT_SCHEDULER, type Fault, fault, type Loaded, type PooledPlan } from '../../formats/index.js';
 import { heldProblem } from '../../hold/index.js';
 import { baselineProblem } from '../../milp/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';

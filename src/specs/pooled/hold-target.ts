@@ -1,11 +1,4 @@
-import {
-  type Fault,
-  fault,
-  InputError,
-  type Loaded,
-  option,
-  type PooledSpec,
-} from '../../artifacts/index.js';
+import { type Fault, fault, InputError, type Loaded, option, type PooledSpec } from '../../formats/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 
 /** So many plans are simulated at most; the second number is for each model after the first. */

@@ -1,4 +1,5 @@
-import { emittedHead, type PooledPlan } from '../../artifacts/index.js';
+import { emittedHead } from '../../artifacts/index.js';
+import type { PooledPlan } from '../../formats/index.js';
 import {
   type HeldRates,
   type HoldTools,

@@ -1,5 +1,5 @@
 /** The thread that simulates plans for a search of what they hold. It takes one run after another. */
-import type { HoldArrivals, PooledPlan, WarmUp } from '../../artifacts/index.js';
+import type { HoldArrivals, PooledPlan, WarmUp } from '../../formats/index.js';
 import { serveJobs } from '../../jobs/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import { simulatedRates } from '../../simulation/index.js';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
-import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
 import { checkedOutcome, promiseFaults } from '../../checks/index.js';
 import { smallestOf } from '../../collections/index.js';
+import { fault, InputError, ToldFaults } from '../../formats/index.js';
 import {
   type HoldOutcome,
   type HoldTarget,

@@ -1,4 +1,4 @@
-import type { PooledPlan } from '../../artifacts/index.js';
+import type { PooledPlan } from '../../formats/index.js';
 import type { PlanExplanation, PooledOutcome } from '../../milp/index.js';
 import type { NotHeld } from '../not-held.js';
 import type { KindTypes } from '../spec-of.js';

@@ -1,4 +1,4 @@
-import type { NoPlan, NoPlanReason } from '../../artifacts/index.js';
+import type { NoPlan, NoPlanReason } from '../../formats/index.js';
 import type { InfeasibilityExplanation, PooledOutcome, PooledProblem } from '../../milp/index.js';
 import type { PlanMissing } from '../spec-of.js';
 

@@ -1,22 +1,24 @@
 import {
+  everyInput,
+  FilesRead,
+  type InputPath,
+  inputFile,
+  pathFrom,
+  profileInputs,
+  specInputs,
+} from '../../artifacts/index.js';
+import {
   aliasedProfiles,
   type Cluster,
   countedCluster,
-  everyInput,
-  FilesRead,
   InputError,
   type InputFile,
-  type InputPath,
-  inputFile,
   type Loaded,
   PLANNED_SCHEDULER,
   type PlanServing,
   type PooledSpec,
   type ProfileFigures,
-  pathFrom,
-  profileInputs,
-  specInputs,
-} from '../../artifacts/index.js';
+} from '../../formats/index.js';
 import { type PooledProblem, type ProfileFile, resolvePooled, usableFigures } from '../../milp/index.js';
 import { arrivalFaults } from './hold-target.js';
 

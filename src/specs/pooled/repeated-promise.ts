@@ -1,4 +1,4 @@
-import { type Fault, fault, type PooledPlan } from '../../artifacts/index.js';
+import { type Fault, fault, type PooledPlan } from '../../formats/index.js';
 import { atNoMargin } from '../../hold/index.js';
 import { attainmentOverRuns, type RunsFigure } from '../../metrics/index.js';
 import { boundPooled, loadHighs } from '../../milp/index.js';

@@ -1,4 +1,4 @@
-import type { CompareRow } from '../../artifacts/index.js';
+import type { CompareRow } from '../../formats/index.js';
 import type { PlanBody, PooledOutcome } from '../../milp/index.js';
 import { costPerMillion, useFigures } from '../cost-per-million.js';
 import { endedReasons } from '../ended-reasons.js';

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import {
   type Cluster,
   type Fault,
@@ -5,8 +6,7 @@ import {
   type PooledSpecModel,
   type Profile,
   wholeLatencyUs,
-} from '../../artifacts/index.js';
-import { smallestOf } from '../../collections/index.js';
+} from '../../formats/index.js';
 import { multipleMs, type Range, sloPoints } from '../sweeps.js';
 import { allowsClass } from './budget-mixes.js';
 import type { LoadedPooled } from './pooled.js';

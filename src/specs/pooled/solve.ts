@@ -1,12 +1,5 @@
-import {
-  emittedHead,
-  everyInput,
-  fault,
-  InputError,
-  loadSpec,
-  option,
-  type PooledPlan,
-} from '../../artifacts/index.js';
+import { emittedHead, everyInput, loadSpec } from '../../artifacts/index.js';
+import { fault, InputError, option, type PooledPlan } from '../../formats/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 import type { PlanExplanation, PlanProgress, PooledOutcome } from '../../milp/index.js';
 import { literalChoices } from '../../milp/index.js';

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
+import { checkWritable, pathFrom, saveArtifact } from '../../artifacts/index.js';
+import { pushAll } from '../../collections/index.js';
+import type { NamedDevice } from '../../execution/index.js';
 import {
-  checkWritable,
   counted,
   type DeviceProfile,
   fault,
@@ -10,12 +12,8 @@ import {
   measuredAs,
   type PlannedPartition,
   type Profile,
-  pathFrom,
   sameData,
-  saveArtifact,
-} from '../../artifacts/index.js';
-import { pushAll } from '../../collections/index.js';
-import type { NamedDevice } from '../../execution/index.js';
+} from '../../formats/index.js';
 import type { PlanBody, ProfileFile } from '../../milp/index.js';
 import {
   type NodeSpan,

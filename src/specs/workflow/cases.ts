@@ -1,3 +1,5 @@
+import { pushAll } from '../../collections/index.js';
+import { leastMeanMs } from '../../dyorc/index.js';
 import {
   type Fault,
   fault,
@@ -6,9 +8,7 @@ import {
   option,
   type WorkflowSpec,
   workflowMethodOf,
-} from '../../artifacts/index.js';
-import { pushAll } from '../../collections/index.js';
-import { leastMeanMs } from '../../dyorc/index.js';
+} from '../../formats/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { mixedClusters, type OpenMix, openMix, parseMix } from '../mixes.js';
 import { msPoints, sweepOf } from '../sweeps.js';

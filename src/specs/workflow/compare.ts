@@ -1,6 +1,6 @@
-import type { CompareRow, OpenCluster } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
 import { resolveWorkflows, type WorkflowPlanBody } from '../../dyorc/index.js';
+import type { CompareRow, OpenCluster } from '../../formats/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { endedReasons } from '../ended-reasons.js';
 import { mixFigures } from '../mixes.js';

@@ -1,4 +1,4 @@
-import { type Fault, fault, fieldChanges, type WorkflowPlan } from '../../artifacts/index.js';
+import { type Fault, fault, fieldChanges, type WorkflowPlan } from '../../formats/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { Confirming, ConfirmingOf, Repeated } from '../spec-of.js';
 import { unconfirmedIn } from '../unconfirmed.js';

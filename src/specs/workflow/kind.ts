@@ -1,4 +1,4 @@
-import type { WorkflowPlan } from '../../artifacts/index.js';
+import type { WorkflowPlan } from '../../formats/index.js';
 import type { PlannerThread } from '../side-by-side.js';
 import type { KindTypes } from '../spec-of.js';
 import type { Refusal } from '../taken-options.js';

@@ -1,11 +1,6 @@
-import {
-  emittedHead,
-  type PlannedWorkflow,
-  pathFrom,
-  relativePath,
-  type WorkflowPlan,
-} from '../../artifacts/index.js';
+import { emittedHead, pathFrom, relativePath } from '../../artifacts/index.js';
 import { WORKFLOW_SEED, type WorkflowPlanBody } from '../../dyorc/index.js';
+import type { PlannedWorkflow, WorkflowPlan } from '../../formats/index.js';
 import { type LoadedWorkflows, workflowNotes } from './workflow.js';
 
 /** PlanFileOf says where a plan is, and what is known of it besides. */

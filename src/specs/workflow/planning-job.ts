@@ -1,4 +1,3 @@
-import type { Fault, WorkflowPlan } from '../../artifacts/index.js';
 import { workflowBoundFaults } from '../../checks/index.js';
 import {
   type AsPlaced,
@@ -8,6 +7,7 @@ import {
   type WorkflowAnswer,
   type WorkflowQuestion,
 } from '../../dyorc/index.js';
+import type { Fault, WorkflowPlan } from '../../formats/index.js';
 import type { LoadOfWorkflows } from './requests.js';
 import { digestOfRequests, requestsOfLoad } from './requests.js';
 import { simulatedSample } from './simulated-sample.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { fault, InputError, type PipelineLoad, type Run } from '../../artifacts/index.js';
 import type { RequestsToBound, ResolvedWorkflows } from '../../dyorc/index.js';
+import { fault, InputError, type PipelineLoad, type Run } from '../../formats/index.js';
 import { drawnDurationNs } from '../../pipeline/index.js';
 import { uniformAt } from '../../random/index.js';
 import { arrivalsOf, type RatedModel, traceWorkload, type Workload } from '../../simulation/index.js';

@@ -1,4 +1,3 @@
-import type { DeviceTimeShares, SampleOfWorkflow } from '../../artifacts/index.js';
 import type {
   HeldTimes,
   RequestsToBound,
@@ -6,6 +5,7 @@ import type {
   SimulatedSample,
   ToSimulate,
 } from '../../dyorc/index.js';
+import type { DeviceTimeShares, SampleOfWorkflow } from '../../formats/index.js';
 import { type Subcluster, workflowPolicyOf } from '../../plans/index.js';
 import type { WorkflowScheduler } from '../../serving/index.js';
 import { RecordedRuns, simulatedWorkflows, type WorkflowRun } from '../../simulation/index.js';

@@ -1,5 +1,5 @@
-import type { NoPlan, NoPlanModel } from '../../artifacts/index.js';
 import type { WorkflowAnswer } from '../../dyorc/index.js';
+import type { NoPlan, NoPlanModel } from '../../formats/index.js';
 import { missedWhatWasAsked } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';
 import { searchedSince } from '../solver-report.js';

@@ -1,25 +1,14 @@
 import {
-  aliasedProfiles,
   everyInput,
   FilesRead,
-  fault,
-  firstFaults,
-  InputError,
-  type InputFile,
   type InputPath,
   inputFile,
-  type Loaded,
   type LoadedRuns,
   loadRuns,
-  type OpenCluster,
-  type Profile,
-  type ProfileFigures,
   pathFrom,
   profileInputs,
   readWhole,
-  sha256Of,
   specInputs,
-  ToldFaults,
   withOwnFaults,
 } from '../../artifacts/index.js';
 import {
@@ -28,6 +17,19 @@ import {
   type WorkflowFiles,
   workflowSpecFaults,
 } from '../../dyorc/index.js';
+import {
+  aliasedProfiles,
+  fault,
+  firstFaults,
+  InputError,
+  type InputFile,
+  type Loaded,
+  type OpenCluster,
+  type Profile,
+  type ProfileFigures,
+  sha256Of,
+  ToldFaults,
+} from '../../formats/index.js';
 import { classFigures, tracedSpan } from '../../pipeline/index.js';
 import { workflowServingFaults } from '../../plans/index.js';
 import { leftOutNotes, leftOutOf, meanRps, requestsInTrace, type Trace } from '../../workload/index.js';

@@ -3,18 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initSpec } from '../../../src/api/index.js';
-import {
-  type Cluster,
-  type DeviceProfile,
-  type Loaded,
-  loadArtifact,
-  type PooledSpec,
-  type Profile,
-  parseArtifact,
-  schemaText,
-} from '../../../src/artifacts/index.js';
+import { loadArtifact, parseArtifact, schemaText } from '../../../src/artifacts/index.js';
 import { checkPlan } from '../../../src/checks/index.js';
 import { harmless, harmlessLine } from '../../../src/cli/harmless.js';
+import type { Cluster, DeviceProfile, Loaded, PooledSpec, Profile } from '../../../src/formats/index.js';
 import {
   type HighsEngine,
   loadHighs,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { causesOf, frontMsOf } from '../../../src/api/verify/causes.js';
 import { modelFigures } from '../../../src/api/verify/figures.js';
-import type { LoadDocument, LoadServed, SimulatedRequests } from '../../../src/artifacts/index.js';
+import type { LoadDocument, LoadServed, SimulatedRequests } from '../../../src/formats/index.js';
 
 const latency = (mean: number) => ({
   count: 10,

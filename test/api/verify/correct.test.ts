@@ -12,7 +12,7 @@ import type {
   PipelinePlan,
   Profile,
   SimulationReport,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { planOf as entryOf, type StagePlan } from '../../../src/plans/index.js';
 import { planOf } from '../../serving/plans.js';
 

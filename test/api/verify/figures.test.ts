@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { differenceCheck, verifiedAnswers } from '../../../src/api/verify/figures.js';
-import type { LoadDocument, SimulationReport } from '../../../src/artifacts/index.js';
+import type { LoadDocument, SimulationReport } from '../../../src/formats/index.js';
 
 const attainments = (simulated: number, live?: number) => [
   { name: 'dropRate' as const, simulated: 0, live: 1 },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { sentLoad, type VerifiedPlan } from '../../../src/api/verify/sent-load.js';
-import { type LoadDocument, type Loaded, ToldFaults } from '../../../src/artifacts/index.js';
+import { type LoadDocument, type Loaded, ToldFaults } from '../../../src/formats/index.js';
 import { arrivalsOf, type RatedModel } from '../../../src/simulation/index.js';
 import { planOf } from '../../serving/plans.js';
 

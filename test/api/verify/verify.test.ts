@@ -9,7 +9,7 @@ import {
   type PooledPlan,
   sha256Of,
   type Verification,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { noOutcomes, type OutcomeCounts, outcomeRates } from '../../../src/metrics/index.js';
 import { gearPlan } from '../../gear-plans.js';
 import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';

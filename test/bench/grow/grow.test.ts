@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GROWERS } from '../../../bench/grow/growers.js';
 import { NAMES_LIMIT } from '../../../bench/grow/tried.js';
 import { parseArtifact } from '../../../src/artifacts/load.js';
-import { ARTIFACT_KINDS } from '../../../src/artifacts/schemas.js';
+import { ARTIFACT_KINDS } from '../../../src/formats/artifact-kinds.js';
 
 /** Sizes at which a limit answers, by what reads them. bench/grow finds them by itself. */
 const REFUSED: Readonly<Record<string, number>> = {

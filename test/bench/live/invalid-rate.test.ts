@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { invalidRate } from '../../../bench/live/invalid-rate.js';
 import { shapeOf } from '../../../bench/simulate/topologies.js';
-import { ToldFaults } from '../../../src/artifacts/index.js';
+import { ToldFaults } from '../../../src/formats/index.js';
 import { RunMetrics } from '../../../src/metrics/index.js';
 import { plannedScheduler, planTopologyOf } from '../../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../../src/random/index.js';

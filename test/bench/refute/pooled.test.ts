@@ -9,7 +9,7 @@ import { type MadeSpec, problemOf, written } from '../../../bench/refute/pooled/
 import { falseRemedies } from '../../../bench/refute/pooled/remedies.js';
 import { mistimed } from '../../../bench/refute/pooled/timed.js';
 import { overvalued } from '../../../bench/refute/pooled/values.js';
-import type { NoPlan, PooledPlan, Profile } from '../../../src/artifacts/index.js';
+import type { NoPlan, PooledPlan, Profile } from '../../../src/formats/index.js';
 import type { PlanExplanation, PooledProblem } from '../../../src/milp/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { inWholeRun } from '../../cases.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { GearPlan } from '../../../src/artifacts/index.js';
 import { gearPlanFaults } from '../../../src/checks/index.js';
+import type { GearPlan } from '../../../src/formats/index.js';
 import { shareOf } from '../../../src/metrics/index.js';
 import { gearPlan } from '../../gear-plans.js';
 

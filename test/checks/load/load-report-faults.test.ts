@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { LoadDocument } from '../../../src/artifacts/index.js';
 import { loadReportFaults } from '../../../src/checks/index.js';
+import type { LoadDocument } from '../../../src/formats/index.js';
 
 const reportOf = (name: string): LoadDocument =>
   JSON.parse(readFileSync(new URL(`reports/${name}.json`, import.meta.url), 'utf8'));

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type LoadDocument, parseArtifact } from '../../../src/artifacts/index.js';
+import { parseArtifact } from '../../../src/artifacts/index.js';
 import { loadReportFaults } from '../../../src/checks/index.js';
+import type { LoadDocument } from '../../../src/formats/index.js';
 import { leavesOf, withLeaf } from '../../leaves.js';
 
 const FOLDER = new URL('reports/', import.meta.url);

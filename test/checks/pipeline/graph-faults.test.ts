@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PlannedEdge } from '../../../src/artifacts/index.js';
 import { graphFaults, mostStagesFaults } from '../../../src/checks/pipeline/graph-faults.js';
+import type { PlannedEdge } from '../../../src/formats/index.js';
 import { readStageGraph } from '../../../src/plans/index.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import { edge } from '../../pipeline-plans.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
 import { pipelinePlanFaults } from '../../../src/checks/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { example, planned } from '../../pipeline/example.js';
 
 function planFile(change: (plan: PipelinePlan) => void = () => undefined): PipelinePlan {

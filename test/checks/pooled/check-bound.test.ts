@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DeviceClass, ObjectiveKind } from '../../../src/artifacts/index.js';
 import { boundFaults } from '../../../src/checks/pooled/check-bound.js';
+import type { DeviceClass, ObjectiveKind } from '../../../src/formats/index.js';
 import type { PlanBody, PooledProblem } from '../../../src/milp/problem.js';
 
 interface Asked {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Placement } from '../../../src/artifacts/index.js';
 import { placementFaults } from '../../../src/checks/pooled/check-placement.js';
+import type { Placement } from '../../../src/formats/index.js';
 import type { PlanBody, PooledProblem, WholeGpusPer } from '../../../src/milp/problem.js';
 import { streamOf } from '../../../src/random/index.js';
 import { counted } from '../../milp/counted.js';

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
+import { checkPlan } from '../../../src/checks/index.js';
 import type {
   DeviceClass,
   PlannedModel,
   PlannedPartition,
   PlannedPipeline,
   PooledSpec,
-} from '../../../src/artifacts/index.js';
-import { checkPlan } from '../../../src/checks/index.js';
+} from '../../../src/formats/index.js';
 import {
   type HighsEngine,
   loadHighs,

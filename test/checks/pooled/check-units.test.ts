@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedPartition, Profile } from '../../../src/artifacts/index.js';
 import { checkPlan } from '../../../src/checks/pooled/check.js';
 import { unitsOf } from '../../../src/checks/pooled/check-units.js';
+import type { PlannedPartition, Profile } from '../../../src/formats/index.js';
 import type { PlanBody, PooledProblem } from '../../../src/milp/problem.js';
 
 /** Three blocks of the layers a, b and d, c, and none that is named. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../../src/artifacts/index.js';
 import { planFaults } from '../../../src/checks/index.js';
+import type { PooledPlan } from '../../../src/formats/index.js';
 import { planOf } from '../../serving/plans.js';
 
 /** plan has one pipeline of two partitions, each of 2 ms at batch 4 on one GPU. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../../src/artifacts/index.js';
 import { promiseFaults } from '../../../src/checks/index.js';
+import type { PooledPlan } from '../../../src/formats/index.js';
 
 const SEEDS = [201, 202, 203, 204, 205, 206, 207, 208];
 

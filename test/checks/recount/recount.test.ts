@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
 import { countedPlan, recountFaults } from '../../../src/checks/recount/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { pipelineOf } from '../../pipeline-plans.js';
 
 /** A plan of two stages on two servers of two GPUs, one of three devices on standby. */

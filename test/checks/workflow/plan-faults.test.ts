@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkflowPlan } from '../../../src/artifacts/index.js';
 import { workflowPlanFaults } from '../../../src/checks/index.js';
+import type { WorkflowPlan } from '../../../src/formats/index.js';
 import { madePlan } from '../../plans/workflow/made-workflows.js';
 
 type Edit = (plan: WorkflowPlan) => void;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Loaded, Profile } from '../../../src/artifacts/index.js';
 import { workflowProfileFaults } from '../../../src/checks/index.js';
+import type { Loaded, Profile } from '../../../src/formats/index.js';
 import { madePlan } from '../../plans/workflow/made-workflows.js';
 
 /** profileOf is a profile of a model with the latencies of batches in microseconds, by class. */

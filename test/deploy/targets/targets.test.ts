@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../../src/artifacts/index.js';
 import { LOCAL } from '../../../src/deploy/targets/local.js';
 import { targetNamed } from '../../../src/deploy/targets/targets.js';
+import { InputError } from '../../../src/formats/index.js';
 
 describe('targetNamed()', () => {
   it('gives the target of a name', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
-import type { PlannedPipeline } from '../../../src/artifacts/index.js';
+import type { PlannedPipeline } from '../../../src/formats/index.js';
 import { ListedColumns, roundSteps } from '../../../src/milp/columns/column-source.js';
 import {
   type Column,

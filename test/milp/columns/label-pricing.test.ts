@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
-import type { DeviceClass, PooledSpec } from '../../../src/artifacts/index.js';
+import type { DeviceClass, PooledSpec } from '../../../src/formats/index.js';
 import { type ColumnPrices, ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';

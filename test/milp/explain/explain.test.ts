@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { DeviceClass, PooledSpec } from '../../../src/artifacts/index.js';
+import type { DeviceClass, PooledSpec } from '../../../src/formats/index.js';
 import {
   explainPlan,
   type HighsEngine,

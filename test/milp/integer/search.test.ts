@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BruteForce } from '../../../bench/refute/pooled/brute-force.js';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
-import type { DeviceClass, PooledSpec } from '../../../src/artifacts/index.js';
+import type { DeviceClass, PooledSpec } from '../../../src/formats/index.js';
 import { type HighsEngine, loadHighs, type PlanOptions } from '../../../src/milp/index.js';
 import { searchPlan } from '../../../src/milp/integer/search.js';
 import { assemblePlan } from '../../../src/milp/plan/plan.js';

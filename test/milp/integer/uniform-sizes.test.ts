@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
-import type { DeviceClass } from '../../../src/artifacts/index.js';
 import { checkPlan } from '../../../src/checks/index.js';
+import type { DeviceClass } from '../../../src/formats/index.js';
 import { type HighsEngine, loadHighs, type PooledProblem, planPooled } from '../../../src/milp/index.js';
 import { searchPlan } from '../../../src/milp/integer/search.js';
 import { uniformPlan } from '../../../src/milp/integer/uniform-sizes.js';

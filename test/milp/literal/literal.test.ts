@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
-import type { PooledSpec } from '../../../src/artifacts/index.js';
+import type { PooledSpec } from '../../../src/formats/index.js';
 import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
 import { literalModel, solveLiteral } from '../../../src/milp/literal/literal.js';
 import { literalChoices } from '../../../src/milp/literal/literal-size.js';

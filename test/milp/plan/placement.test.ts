@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stream } from '../../../bench/refute/pooled/random-problem.js';
-import { type Cluster, seatsOf } from '../../../src/artifacts/index.js';
+import { type Cluster, seatsOf } from '../../../src/formats/index.js';
 import {
   canPlace,
   type PlacementRules,

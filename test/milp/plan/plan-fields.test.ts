@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Profile } from '../../../src/artifacts/index.js';
+import type { Profile } from '../../../src/formats/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { assemblePlan } from '../../../src/milp/plan/plan.js';
 import type { UsedColumn } from '../../../src/milp/plan/plan-model.js';

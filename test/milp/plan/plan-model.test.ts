@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PooledSpec } from '../../../src/artifacts/index.js';
+import type { PooledSpec } from '../../../src/formats/index.js';
 import type { Column } from '../../../src/milp/columns/columns.js';
 import { planModel, usedColumns } from '../../../src/milp/plan/plan-model.js';
 import { coefficient, type PlanGoal, planUnits } from '../../../src/milp/plan/plan-units.js';

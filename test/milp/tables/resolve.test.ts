@@ -5,7 +5,7 @@ import {
   MissingError,
   type PooledSpec,
   type Profile,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { resolvePooled } from '../../../src/milp/index.js';
 
 function profile(): Profile {

@@ -5,13 +5,13 @@ import {
   type Shape,
   stream,
 } from '../../../bench/refute/pooled/random-problem.js';
+import { unitsOf } from '../../../src/checks/pooled/check-units.js';
 import {
   type DeviceProfile,
   layersBeforeBlocks,
   type PlannedPartition,
   type Profile,
-} from '../../../src/artifacts/index.js';
-import { unitsOf } from '../../../src/checks/pooled/check-units.js';
+} from '../../../src/formats/index.js';
 import { blockRows } from '../../../src/milp/tables/block-rows.js';
 import { layerRows } from '../../../src/milp/tables/layer-rows.js';
 import type { ProfileRows } from '../../../src/milp/tables/profile-rows.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Profile } from '../../../src/artifacts/index.js';
+import type { Profile } from '../../../src/formats/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { layerRows } from '../../../src/milp/tables/layer-rows.js';
 import { fastestGpuRps, normalised, powerOfTwo } from '../../../src/milp/tables/normalised.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Profile } from '../../../src/artifacts/index.js';
+import type { Profile } from '../../../src/formats/index.js';
 import { usableFigures } from '../../../src/milp/index.js';
 
 test('usableFigures() leaves out classes without a free GPU, and virtual sizes that the cluster does not have', () => {

@@ -1,6 +1,6 @@
 import onnxProto from 'onnx-proto';
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import {
   type ExtractOptions,
   exposeTensors,

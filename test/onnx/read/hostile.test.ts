@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mobilenetv2 } from '../../../examples/models/mobilenetv2.js';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import {
   batchDim,
   bindDims,

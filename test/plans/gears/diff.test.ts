@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  emittedHead,
-  type Gear,
-  type GearPlan,
-  type GearStep,
-  parseArtifact,
-} from '../../../src/artifacts/index.js';
+import { emittedHead, parseArtifact } from '../../../src/artifacts/index.js';
+import type { Gear, GearPlan, GearStep } from '../../../src/formats/index.js';
 import { diffGears, gearFieldChanges } from '../../../src/plans/gears/diff.js';
 import { type GivenGears, gearPlan } from '../../gear-plans.js';
 

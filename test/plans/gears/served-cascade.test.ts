@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GearPlan, GearStage, StageInput, TensorSpec } from '../../../src/artifacts/index.js';
+import type { GearPlan, GearStage, StageInput, TensorSpec } from '../../../src/formats/index.js';
 import { servedCascadeOf, unservedCascadeFaults } from '../../../src/plans/index.js';
 import { gearPlan } from '../../gear-plans.js';
 import { tensor } from '../../pipeline/example.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { diffPipelines, pipelineFieldChanges } from '../../../src/plans/pipeline/diff.js';
 import { diffTable } from '../../../src/report/index.js';
 import { example, planned } from '../../pipeline/example.js';

@@ -1,4 +1,4 @@
-import type { PipelineEdge } from '../../../src/artifacts/index.js';
+import type { PipelineEdge } from '../../../src/formats/index.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 
 /** Given is a DAG as a spec has it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlannedEdge, PlannedStage, StageInput, TensorSpec } from '../../../src/artifacts/index.js';
+import type { PlannedEdge, PlannedStage, StageInput, TensorSpec } from '../../../src/formats/index.js';
 import { servedPipelineOf, unservedFaults } from '../../../src/plans/index.js';
 import { tensor } from '../../pipeline/example.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';

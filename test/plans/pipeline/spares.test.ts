@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { withSpares } from '../../../src/plans/index.js';
 import { pipelineOf } from '../../pipeline-plans.js';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../../src/artifacts/index.js';
+import type { PooledPlan } from '../../../src/formats/index.js';
 import { pooledFieldChanges } from '../../../src/plans/pooled/diff-fields.js';
 
 const EXAMPLE = new URL('../../../examples/pooled/expected-plan.json', import.meta.url);

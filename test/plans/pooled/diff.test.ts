@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Placement, PlannedPartition, PlannedPipeline } from '../../../src/artifacts/index.js';
+import type { Placement, PlannedPartition, PlannedPipeline } from '../../../src/formats/index.js';
 import type { PlanBody } from '../../../src/milp/index.js';
 import { diffPlans } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';

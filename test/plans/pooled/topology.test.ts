@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import { topologyOf } from '../../../src/plans/index.js';
 import { followersOf } from '../../../src/serving/index.js';
 import { Durations } from '../../../src/serving/state/durations.js';

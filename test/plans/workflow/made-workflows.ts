@@ -1,4 +1,4 @@
-import type { WorkflowDevice, WorkflowPlan } from '../../../src/artifacts/index.js';
+import type { WorkflowDevice, WorkflowPlan } from '../../../src/formats/index.js';
 
 const GIB = 1024 ** 3;
 

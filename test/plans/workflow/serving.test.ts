@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PlanServing, ToldFaults } from '../../../src/artifacts/index.js';
+import { type PlanServing, ToldFaults } from '../../../src/formats/index.js';
 import { plannedPolicy, workflowPolicyOf, workflowServingFaults } from '../../../src/plans/index.js';
 
 const faultsOf = (serving: PlanServing): string[] =>

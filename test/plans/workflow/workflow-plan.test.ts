@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkflowPlan } from '../../../src/artifacts/index.js';
+import type { WorkflowPlan } from '../../../src/formats/index.js';
 import {
   applicationsOf,
   PLAN_KINDS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GearPlan, SimulatedCascade, SimulationReport } from '../../../src/artifacts/index.js';
+import type { GearPlan, SimulatedCascade, SimulationReport } from '../../../src/formats/index.js';
 import type { GearExplanation } from '../../../src/gearplan/index.js';
 import { familyTable } from '../../../src/report/index.js';
 import {

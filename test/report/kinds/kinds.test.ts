@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import example from '../../../examples/pipeline/expected-plan.json' with { type: 'json' };
-import { emittedHead, type PipelinePlan } from '../../../src/artifacts/index.js';
+import { emittedHead } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { diffGears } from '../../../src/plans/index.js';
 import { differenceParts, type Part, solvedParts, solvedRemarks } from '../../../src/report/index.js';
 import { gearPlan } from '../../gear-plans.js';

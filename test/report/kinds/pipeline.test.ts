@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { diffPipelines } from '../../../src/plans/index.js';
 import {
   pathTable,

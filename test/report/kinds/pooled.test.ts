@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlannedPartition, PooledPlan } from '../../../src/artifacts/index.js';
+import type { PlannedPartition, PooledPlan } from '../../../src/formats/index.js';
 import { diffHeadline, timingLines } from '../../../src/report/index.js';
 import {
   classUseTable,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SimulatedRequests, SimulationReport } from '../../../src/artifacts/index.js';
+import type { SimulatedRequests, SimulationReport } from '../../../src/formats/index.js';
 import { simulationParts, solvedParts } from '../../../src/report/index.js';
 import {
   componentUseTable,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Bundle, InputError, WorkflowPlan } from '../../../src/artifacts/index.js';
+import type { Bundle, InputError, WorkflowPlan } from '../../../src/formats/index.js';
 import { openServable } from '../../../src/runtime/servable.js';
 import { tinyPlan, writeWorkflowBundle } from './workflow-bundle.js';
 

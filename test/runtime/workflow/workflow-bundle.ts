@@ -1,14 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Bundle,
-  saveArtifact,
-  sha256Of,
-  sha256OfFile,
-  type TensorSpec,
-  type WorkflowPlan,
-} from '../../../src/artifacts/index.js';
+import { saveArtifact, sha256OfFile } from '../../../src/artifacts/index.js';
+import { type Bundle, sha256Of, type TensorSpec, type WorkflowPlan } from '../../../src/formats/index.js';
 import { tinyModel } from '../../execution/tiny-models.js';
 import { madeDevices, madePlan } from '../../plans/workflow/made-workflows.js';
 

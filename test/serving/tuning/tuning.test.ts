@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
-import { ToldFaults } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
+import { ToldFaults } from '../../../src/formats/index.js';
 import { chosenTuner, planTopologyOf } from '../../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../../src/random/index.js';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkflowPlan } from '../../../src/artifacts/index.js';
+import type { WorkflowPlan } from '../../../src/formats/index.js';
 import type { Subcluster } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import { WORKFLOW_SCHEDULERS, type WorkflowScheduler } from '../../../src/serving/index.js';

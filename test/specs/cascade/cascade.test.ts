@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { diffPlanFiles, profileCascade, simulatePlan, validateFiles } from '../../../src/api/index.js';
+import { sha256OfFile } from '../../../src/artifacts/index.js';
 import {
   type CascadeSpec,
   type GearPlan,
@@ -10,8 +11,7 @@ import {
   MissingError,
   PLANNED_GEARS,
   type Profile,
-  sha256OfFile,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile, writeFamily } from '../../cascade-specs.js';
 import { inWholeRun, whole } from '../../cases.js';

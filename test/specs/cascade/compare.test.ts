@@ -2,12 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type CascadeSpec,
-  type CompareRow,
-  InputError,
-  parseArtifact,
-} from '../../../src/artifacts/index.js';
+import { parseArtifact } from '../../../src/artifacts/index.js';
+import { type CascadeSpec, type CompareRow, InputError } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile, writeFamily } from '../../cascade-specs.js';
 import { inWholeRun, whole } from '../../cases.js';

@@ -11,7 +11,7 @@ import type {
   PipelineSpec,
   SchedulerComparison,
   SimulationReport,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { inWholeRun } from '../../cases.js';
 import { plan } from '../../cli/plan.js';

@@ -6,7 +6,7 @@ import { type RandomPipeline, randomPipeline } from '../../../bench/refute/pipel
 import { attainmentsOf } from '../../../bench/refute/pipelines/served.js';
 import { Dice } from '../../../bench/seeded/dice.js';
 import { validateFiles } from '../../../src/api/index.js';
-import type { PipelinePlan, PlanServing } from '../../../src/artifacts/index.js';
+import type { PipelinePlan, PlanServing } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { cases } from '../../cases.js';
 

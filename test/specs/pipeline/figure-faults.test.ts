@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { figureFaults } from '../../../src/specs/pipeline/figure-faults.js';
 import { example, planned } from '../../pipeline/example.js';
 

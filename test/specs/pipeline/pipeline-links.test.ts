@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, validateFiles } from '../../../src/api/index.js';
-import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import type { PipelinePlan } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec, solveTogether } from '../../../src/specs/index.js';
 
 let folder: string;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { validateFiles } from '../../../src/api/index.js';
+import { loadArtifact } from '../../../src/artifacts/index.js';
 import type {
   LatencyTable,
   NoPlan,
@@ -11,8 +12,8 @@ import type {
   PipelineSpec,
   Profile,
   SimulationReport,
-} from '../../../src/artifacts/index.js';
-import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import { planOpen } from '../../../src/inferline/plan-open.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { loadPipeline } from '../../../src/specs/pipeline/pipeline.js';

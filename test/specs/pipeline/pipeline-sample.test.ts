@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelineLoad, PipelineSpec } from '../../../src/artifacts/index.js';
+import type { PipelineLoad, PipelineSpec } from '../../../src/formats/index.js';
 import type { PipelinePlanBody } from '../../../src/plans/index.js';
 import { envelopeOf } from '../../../src/serving/index.js';
 import { pipelineSamples, withEnvelope } from '../../../src/specs/pipeline/pipeline-sample.js';

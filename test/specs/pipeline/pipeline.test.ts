@@ -5,8 +5,8 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { diffPlanFiles, validateFiles } from '../../../src/api/index.js';
-import type { PipelinePlan, PipelineSpec } from '../../../src/artifacts/index.js';
-import { InputError, MissingError } from '../../../src/artifacts/index.js';
+import type { PipelinePlan, PipelineSpec } from '../../../src/formats/index.js';
+import { InputError, MissingError } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { plan } from '../../cli/plan.js';
 

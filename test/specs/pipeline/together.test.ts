@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { validateFiles } from '../../../src/api/index.js';
+import { parseArtifact } from '../../../src/artifacts/index.js';
 import {
   InputError,
   type PipelineMethod,
   type PipelinePlan,
   type PipelineSpec,
-  parseArtifact,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { solveSpec, solveTogether } from '../../../src/specs/index.js';
 import { cases, inWholeRun, whole } from '../../cases.js';
 import { plan } from '../../cli/plan.js';

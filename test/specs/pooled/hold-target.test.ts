@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { validateFiles } from '../../../src/api/index.js';
-import type { PooledSpec } from '../../../src/artifacts/index.js';
+import type { PooledSpec } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { holdTarget, ownShareNotes } from '../../../src/specs/pooled/hold-target.js';
 import { plan as command } from '../../cli/plan.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, sweepPlan, validateFiles } from '../../../src/api/index.js';
-import type { NoPlan, PooledPlan, PooledSpec, Profile } from '../../../src/artifacts/index.js';
+import type { NoPlan, PooledPlan, PooledSpec, Profile } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { inWholeRun, WHOLE } from '../../cases.js';
 import { plan as command } from '../../cli/plan.js';

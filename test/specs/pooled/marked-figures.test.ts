@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { simulatePlan, sweepPlan } from '../../../src/api/index.js';
-import { InputError, type PipelineSpec, type Profile } from '../../../src/artifacts/index.js';
+import { InputError, type PipelineSpec, type Profile } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec, solveTogether } from '../../../src/specs/index.js';
 import { writeFamily } from '../../cascade-specs.js';
 import { inWholeRun } from '../../cases.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validateFiles } from '../../../src/api/index.js';
-import type { PooledPlan, PooledSpec } from '../../../src/artifacts/index.js';
+import type { PooledPlan, PooledSpec } from '../../../src/formats/index.js';
 import { confirmPlan } from '../../../src/specs/confirm-plan.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { whole } from '../../cases.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CompareRow } from '../../../src/artifacts/index.js';
+import type { CompareRow } from '../../../src/formats/index.js';
 import type { PooledOutcome } from '../../../src/milp/index.js';
 import { costPerMillion } from '../../../src/specs/cost-per-million.js';
 import { withFrontier } from '../../../src/specs/frontier.js';

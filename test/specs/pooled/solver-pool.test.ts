@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError } from '../../../src/formats/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 // The pool is not exported by the library, and nothing else shows that its solvers are kept.
 import { SolverPool } from '../../../src/specs/pooled/solver-pool.js';

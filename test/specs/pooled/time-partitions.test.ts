@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resnet18 } from '../../../examples/models/resnet18.js';
 import { profileModelFile, validateFiles } from '../../../src/api/index.js';
-import type { PooledPlan, Profile } from '../../../src/artifacts/index.js';
+import type { PooledPlan, Profile } from '../../../src/formats/index.js';
 import { solveSpec, type TimingRound } from '../../../src/specs/index.js';
 import { inWholeRun } from '../../cases.js';
 

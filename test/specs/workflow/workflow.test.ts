@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, validateFiles } from '../../../src/api/index.js';
+import { loadArtifact, loadSpec } from '../../../src/artifacts/index.js';
 import {
   InputError,
-  loadArtifact,
-  loadSpec,
   MissingError,
   type Run,
   type WorkflowPlan,
   type WorkflowSpec,
-} from '../../../src/artifacts/index.js';
+} from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { digestOfRequests, requestsOfLoad } from '../../../src/specs/workflow/requests.js';
 import { loadWorkflows } from '../../../src/specs/workflow/workflow.js';

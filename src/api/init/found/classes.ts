@@ -1,5 +1,5 @@
-import { counted, fault, InputError, listed } from '../../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../../collections/index.js';
+import { counted, fault, InputError, listed } from '../../../formats/index.js';
 import { type FoundServer, NODE_CLASS_LABEL } from './servers.js';
 
 /** FoundClass is a class of a cluster, as its nodes have it. */

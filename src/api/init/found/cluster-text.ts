@@ -1,4 +1,5 @@
-import { counted, listed, schemaModeline } from '../../../artifacts/index.js';
+import { schemaModeline } from '../../../artifacts/index.js';
+import { counted, listed } from '../../../formats/index.js';
 import { NETWORK_GBPS, type SpecLine, scalar, written } from '../spec-lines.js';
 import type { FoundClass } from './classes.js';
 

@@ -1,4 +1,4 @@
-import { shown } from '../../../artifacts/index.js';
+import { BYTES_PER_MIB, shown } from '../../../formats/index.js';
 import { quantityOf } from './quantity.js';
 import {
   below,
@@ -40,8 +40,6 @@ const MIG = /^nvidia\.com\/(mig-[\w.-]+?)(?:\.shared)?$/;
 
 /** Sharing divides a GPU into no more clients than a cluster may divide one into. */
 const MOST_REPLICAS = 1000;
-
-const BYTES_PER_MIB = 1024 ** 2;
 
 /** gpusOf reads the GPUs of a node: whole ones, or MIG devices, one kind of them each. */
 export function gpusOf(node: KubernetesNode, reader: FieldReader): NodeDevices {

@@ -1,5 +1,5 @@
-import { counted, listed, shown } from '../../../artifacts/index.js';
 import type { Steps } from '../../../collections/index.js';
+import { counted, listed, shown } from '../../../formats/index.js';
 import { chosenClass, cpuOf, gpusOf, type KubernetesNode, type NodeDevices } from './kubernetes-devices.js';
 import {
   below,

@@ -1,4 +1,4 @@
-import { listed } from '../../../artifacts/index.js';
+import { BYTES_PER_MIB, listed } from '../../../formats/index.js';
 import {
   below,
   type FieldPlace,
@@ -13,7 +13,6 @@ const ACCELERATOR = /^(?:accelerator_type|acceleratorType):(.+)$/;
 /** What bundles for Ray Serve call the resource of a class, before its name. */
 export const CLASS_RESOURCE = 'inferplan/';
 
-export const BYTES_PER_MIB = 1024 ** 2;
 const BYTES: Readonly<Record<string, number>> = {
   ...{ B: 1, KiB: 1024, MiB: BYTES_PER_MIB, GiB: 1024 ** 3, TiB: 1024 ** 4 },
 };

@@ -1,4 +1,4 @@
-import { counted, listed } from '../../../artifacts/index.js';
+import { counted, listed } from '../../../formats/index.js';
 import { acceleratorsIn, gpuCount, unnamedNote } from './ray-resources.js';
 import { below, type FieldReader, type Fields, type FoundDevices, UNNAMED } from './servers.js';
 

@@ -1,8 +1,7 @@
-import { counted, listed, shown } from '../../../artifacts/index.js';
 import { type Steps, smallestOf } from '../../../collections/index.js';
+import { BYTES_PER_MIB, counted, listed, shown } from '../../../formats/index.js';
 import {
   acceleratorsIn,
-  BYTES_PER_MIB,
   CLASS_RESOURCE,
   classesIn,
   gpuCount,

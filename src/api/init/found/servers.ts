@@ -1,5 +1,5 @@
-import { type Fault, fault, shown, ToldFaults } from '../../../artifacts/index.js';
 import type { Steps } from '../../../collections/index.js';
+import { type Fault, fault, shown, ToldFaults } from '../../../formats/index.js';
 
 /** FoundServer is the devices of one kind in a node of Kubernetes or Ray. */
 export interface FoundServer {

@@ -1,5 +1,5 @@
-import { type Fault, fault } from '../../../artifacts/index.js';
 import { largestOf } from '../../../collections/index.js';
+import { type Fault, fault } from '../../../formats/index.js';
 import type { EngineBundle } from '../engine-target.js';
 import { dnsName } from '../kube/names.js';
 import { serverPod, unitLabels } from '../kube/server-pods.js';

@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../../artifacts/index.js';
+import { type Fault, fault } from '../../../formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import type { EngineGraph } from '../../engine-graph.js';
 import { labelValue } from './names.js';

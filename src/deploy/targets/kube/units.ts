@@ -1,4 +1,4 @@
-import { type BundledDevice, type Fault, fault, listed } from '../../../artifacts/index.js';
+import { type BundledDevice, type Fault, fault, listed } from '../../../formats/index.js';
 import { planTopologyOf } from '../../../plans/index.js';
 import { type StageTopology, topologyPartOf, type VirtualDevice } from '../../../serving/index.js';
 import { dnsName } from './names.js';

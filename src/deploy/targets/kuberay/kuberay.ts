@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../../artifacts/index.js';
+import { type Fault, fault } from '../../../formats/index.js';
 import { type Engine, type EngineBundle, engineTarget } from '../engine-target.js';
 import {
   classNameFaults,

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
-import type { TensorSpec } from '../../../artifacts/index.js';
 import { largestOf } from '../../../collections/index.js';
 import { oipDatatype } from '../../../execution/index.js';
+import type { TensorSpec } from '../../../formats/index.js';
 import { type KeyedTensor, planOf, type StagePlan } from '../../../plans/index.js';
 import { RAY_SERVE_GATHER_MS } from '../../../serving/index.js';
 import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';

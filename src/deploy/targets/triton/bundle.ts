@@ -1,6 +1,6 @@
-import type { TensorSpec } from '../../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../../collections/index.js';
 import { DTYPES, oipDatatype, STRING_DTYPE } from '../../../execution/index.js';
+import type { TensorSpec } from '../../../formats/index.js';
 import type { StagePlan } from '../../../plans/index.js';
 import type { EngineGear, EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 import { frontKind, reachedFrom, stagesOfRoute, type TritonNames, tritonNamesOf } from './names.js';

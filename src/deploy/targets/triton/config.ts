@@ -1,4 +1,4 @@
-import type { TensorSpec } from '../../../artifacts/index.js';
+import type { TensorSpec } from '../../../formats/index.js';
 import type { KeyedTensor } from '../../../plans/index.js';
 import type { EngineModel, EngineStage } from '../../engine-graph.js';
 import {

@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../../artifacts/index.js';
+import { type Fault, fault } from '../../../formats/index.js';
 import type { EngineStage } from '../../engine-graph.js';
 import { isPython, type TritonPlan, tritonType } from './bundle.js';
 import { stagesOfRoute } from './names.js';

@@ -1,4 +1,4 @@
-import type { TensorSpec } from '../../../artifacts/index.js';
+import type { TensorSpec } from '../../../formats/index.js';
 import type { EngineModel, EngineStage } from '../../engine-graph.js';
 import type { LintRule, RuleFinding } from '../../lint/lint.js';
 import {

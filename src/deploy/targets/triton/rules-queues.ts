@@ -1,3 +1,4 @@
+import { US_PER_MS } from '../../../formats/index.js';
 import type { LintRule } from '../../lint/lint.js';
 import { frontsOn, isPython, type TritonPlan, tritonPlanOf } from './bundle.js';
 import { frontKind } from './names.js';
@@ -14,7 +15,6 @@ import {
 } from './read-configs.js';
 import { LEAST_TIMEOUT_US, waysOf } from './timeouts.js';
 
-const US_PER_MS = 1e3;
 const POLICY = ['dynamic_batching', 'default_queue_policy'];
 const SHARE_ERROR = 1e-3;
 

@@ -1,3 +1,4 @@
+import { US_PER_S } from '../../../formats/index.js';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { frontsOn, sharedMemoryOn, type TritonPlan, tritonPlanOf } from './bundle.js';
 import { configsOn, SEAT } from './config.js';
@@ -7,7 +8,6 @@ import { MPS_START, needsMps, serverPath } from './scripts.js';
 import { isOnCpu, type Layout } from './servers.js';
 
 const RATE_ERROR = 0.01;
-const US_PER_S = 1e6;
 
 /** Script is a start script, with the kind of server that it starts. */
 interface Script {

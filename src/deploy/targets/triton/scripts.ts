@@ -1,3 +1,4 @@
+import { US_PER_S } from '../../../formats/index.js';
 import { streamOf } from '../../../random/index.js';
 import {
   type FrontOn,
@@ -14,7 +15,6 @@ import { isOnCpu, type Layout } from './servers.js';
 /** So many intervals are written; perf_analyzer begins again after the last. */
 const INTERVALS = 1000;
 const INTERVALS_SEED = 1;
-const US_PER_S = 1e6;
 const MIB = 1024 * 1024;
 /** perf_analyzer measures windows of so long, in ms. */
 const WINDOW_MS = 20_000;

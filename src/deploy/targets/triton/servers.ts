@@ -1,5 +1,5 @@
-import type { BundledDevice } from '../../../artifacts/index.js';
 import { smallestOf } from '../../../collections/index.js';
+import type { BundledDevice } from '../../../formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import { poolsServedBy, type VirtualDevice } from '../../../serving/index.js';
 import { type EngineGraph, engineName } from '../../engine-graph.js';

@@ -1,10 +1,10 @@
 import { smallestOf } from '../../../collections/index.js';
+import { NS_PER_US } from '../../../formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import { spareTimes } from '../../../serving/index.js';
 import type { EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 import { frontKind, reachedFrom } from './names.js';
 
-const NS_PER_US = 1e3;
 /** The part of the time to spare in which a request may wait for the Python model that it comes to first. */
 const FRONT_PART = 0.1;
 /**

@@ -10,7 +10,7 @@ import {
   serveBundle,
   validateFiles,
 } from '../../../../src/api/index.js';
-import { type Bundle, InputError, type Profile } from '../../../../src/artifacts/index.js';
+import { type Bundle, InputError, type Profile } from '../../../../src/formats/index.js';
 import { solveSpec } from '../../../../src/specs/index.js';
 
 let folder: string;

@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { type EngineGraph, engineGraphOf } from '../../../../src/deploy/engine-graph.js';
+import { BundleTexts, lintBundle } from '../../../../src/deploy/lint/lint.js';
+import type { Engine, EngineBundle } from '../../../../src/deploy/targets/engine-target.js';
 import type {
   Bundle,
   BundledDevice,
@@ -7,10 +10,7 @@ import type {
   PipelinePlan,
   PooledPlan,
   TensorSpec,
-} from '../../../../src/artifacts/index.js';
-import { type EngineGraph, engineGraphOf } from '../../../../src/deploy/engine-graph.js';
-import { BundleTexts, lintBundle } from '../../../../src/deploy/lint/lint.js';
-import type { Engine, EngineBundle } from '../../../../src/deploy/targets/engine-target.js';
+} from '../../../../src/formats/index.js';
 import type { StagePlan } from '../../../../src/plans/index.js';
 
 const row = (name: string): TensorSpec => ({ name, dtype: 'float32', shape: [1, 16], batchAxis: 0 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { GearPlan, PipelinePlan, PooledPlan } from '../../../../src/artifacts/index.js';
 import { KUBERAY_ENGINE as ENGINE } from '../../../../src/deploy/targets/kuberay/kuberay.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../../../../src/formats/index.js';
 import { CUDA, type Edit, EMULATED, examplePlan, lintOf, made, pooledAt } from '../kube/made-bundles.js';
 import { customResourceCheck, HAS_SCHEMAS } from '../kube/schemas.js';
 

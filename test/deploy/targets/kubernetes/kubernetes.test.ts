@@ -4,8 +4,8 @@ import { ResourceClaimTemplate } from 'kubernetes-models/resource.k8s.io/v1';
 import { ConfigMap, PersistentVolumeClaim, Service } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { GearPlan, PipelinePlan, PooledPlan } from '../../../../src/artifacts/index.js';
 import { KUBERNETES_ENGINE as ENGINE } from '../../../../src/deploy/targets/kubernetes/kubernetes.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../../../../src/formats/index.js';
 import { CUDA, type Edit, EMULATED, examplePlan, lintOf, made, pooledAt } from '../kube/made-bundles.js';
 
 /** A model on halves of T4s and on a server of two L4s, and another one on that server alone. */

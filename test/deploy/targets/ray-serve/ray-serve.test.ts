@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Bundle, LintReport } from '../../../../src/artifacts/index.js';
 import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
 import { RAY_ENGINE, RAY_SERVE } from '../../../../src/deploy/targets/ray-serve/ray-serve.js';
 import { RAY_RULES } from '../../../../src/deploy/targets/ray-serve/rules.js';
+import type { Bundle, LintReport } from '../../../../src/formats/index.js';
 import { EXAMPLES, type ExampleBundle, exampleBundle } from '../../example-bundle.js';
 import { CUDA, made, pooledAt } from '../kube/made-bundles.js';
 

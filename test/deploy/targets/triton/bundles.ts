@@ -9,8 +9,8 @@ import {
   twoPipelines,
 } from '../../../../scripts/triton/made-plans.js';
 import { deployPlan } from '../../../../src/api/index.js';
-import type { Bundle } from '../../../../src/artifacts/index.js';
 import type { DeployedBundle } from '../../../../src/deploy/targets/target.js';
+import type { Bundle } from '../../../../src/formats/index.js';
 import type { StagePlan } from '../../../../src/plans/index.js';
 
 /** MADE are the plans that are deployed: on GPUs, but for one on processor cores. */

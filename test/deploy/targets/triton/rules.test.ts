@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LintReport } from '../../../../src/artifacts/index.js';
 import type { DeployedBundle } from '../../../../src/deploy/targets/target.js';
 import { TRITON_RULES } from '../../../../src/deploy/targets/triton/rules.js';
 import { TRITON } from '../../../../src/deploy/targets/triton/triton.js';
+import type { LintReport } from '../../../../src/formats/index.js';
 import { deployedMade, MADE, type MadeName } from './bundles.js';
 
 let folder: string;

@@ -7,7 +7,6 @@ import { install } from 'protobufjs/ext/textformat.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { givenPooled, place, straightPipeline } from '../../../../scripts/triton/made-plans.js';
 import { deployPlan, serveBundle, validateFiles } from '../../../../src/api/index.js';
-import { type Bundle, type GearPlan, InputError, sha256Of } from '../../../../src/artifacts/index.js';
 import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
 import type { DeployedBundle } from '../../../../src/deploy/targets/target.js';
 import { tritonPlanOf } from '../../../../src/deploy/targets/triton/bundle.js';
@@ -17,6 +16,7 @@ import { pythonModels } from '../../../../src/deploy/targets/triton/python-model
 import { refusedByTriton } from '../../../../src/deploy/targets/triton/refuse.js';
 import { serverFiles } from '../../../../src/deploy/targets/triton/scripts.js';
 import { TRITON } from '../../../../src/deploy/targets/triton/triton.js';
+import { type Bundle, type GearPlan, InputError, sha256Of } from '../../../../src/formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../../src/plans/index.js';
 import { ENGINE_POLICIES } from '../../../../src/serving/stage-local/index.js';
 import { inWholeRun } from '../../../cases.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gpuNumber, type Placement, runsOf, seatsOf } from '../../src/artifacts/index.js';
+import { gpuNumber, type Placement, runsOf, seatsOf } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 function place(server: string, gpu: number, count?: number, model = 0): Placement {

@@ -5,7 +5,7 @@ import {
   measurementNotes,
   type Profile,
   withAliases,
-} from '../../src/artifacts/index.js';
+} from '../../src/formats/index.js';
 
 const FIGURES: DeviceProfile = {
   blockLatencyUs: { '1': { '1': [100], '2': [150], '20': [900] }, '2': { '1': [180] } },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from '../../src/artifacts/index.js';
+import { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 describe('toldApart()', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decimalOf, isDecimal } from '../../src/artifacts/index.js';
+import { decimalOf, isDecimal } from '../../src/formats/index.js';
 
 describe('decimalOf()', () => {
   it('reads numbers as programs write them, with sign and exponent', () => {

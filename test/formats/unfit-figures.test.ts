@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Profile, unfitFigures } from '../../src/artifacts/index.js';
+import { type Profile, unfitFigures } from '../../src/formats/index.js';
 
 /** figuresSaid reads the figures that the warnings of a profile of an earlier version call unfit. */
 function figuresSaid(...warnings: string[]) {

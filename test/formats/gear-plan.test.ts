@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { gearObjective, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import { gearObjective } from '../../src/formats/index.js';
 import { gearPlan } from '../gear-plans.js';
 
 describe('gearObjective()', () => {

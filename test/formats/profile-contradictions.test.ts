@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { profilesIn } from '../../bench/ppipe/plans.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
 import {
   type DeviceProfile,
   dipNotes,
   InputError,
   type Measurement,
   type Profile,
-  parseArtifact,
   unmeasuredFaults,
-} from '../../src/artifacts/index.js';
-import { readProfileFaults } from '../../src/artifacts/profile-contradictions.js';
+} from '../../src/formats/index.js';
+import { readProfileFaults } from '../../src/formats/profile-contradictions.js';
 
 const profileOf = (device: Partial<DeviceProfile>, measurement?: Measurement): Profile => ({
   kind: 'profile',

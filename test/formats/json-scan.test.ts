@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonFindings, notJson } from '../../src/artifacts/json-scan.js';
+import { jsonFindings, notJson } from '../../src/formats/json-scan.js';
 
 /** Texts that are not JSON, with what is said of each. */
 const REFUSED: readonly (readonly [text: string, said: string])[] = [

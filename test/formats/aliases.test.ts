@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { parseArtifact } from '../../src/artifacts/index.js';
 import {
   aliasedProfiles,
   aliasFaults,
   figuresPlace,
   measurementFaults,
   type Profile,
-  parseArtifact,
   profiledClasses,
   withAliases,
-} from '../../src/artifacts/index.js';
+} from '../../src/formats/index.js';
 
 const CLUSTER = {
   devices: { L4: { count: 1 }, spot: { as: 'L4', count: 2 }, other: { as: 'K80', count: 1 } },

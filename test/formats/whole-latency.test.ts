@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DeviceProfile, wholeLatencyUs } from '../../src/artifacts/index.js';
+import { type DeviceProfile, wholeLatencyUs } from '../../src/formats/index.js';
 
 const DEVICE: DeviceProfile = {
   blockLatencyUs: { 1: { 1: [10, 20], 2: [15, 30], 4: [20, null], 8: [null, 50] } },

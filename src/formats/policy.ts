@@ -140,3 +140,26 @@ export interface ScheduledScaling {
   pool: string;
   devices: number;
 }
+
+/** PolicyGiven is one `--policy`: a choice as a person wrote it, `drop.share=0.5`, or the choices of a file. */
+export type PolicyGiven = string | PolicyChoices;
+
+/** PolicyChoices holds choices that somebody wrote down together, and where. */
+export interface PolicyChoices {
+  /** What faults write before the place of a choice, which is a JSON pointer. */
+  readonly at: string;
+  /** The scheduler that the choices are made for, where it is told. */
+  readonly scheduler?: string | undefined;
+  /** The choices by name: whole, or parts of them as `drop.share`. */
+  readonly choices: Readonly<Record<string, unknown>>;
+  readonly file?: { readonly path: string; readonly sha256: string };
+}
+
+/** PolicyFamily is a family of schedulers whose policies are put together from the same choices. */
+export type PolicyFamily = 'stage-local' | 'reservation' | 'workflow';
+
+/**
+ * ChoiceParts lists the choices of a family of schedulers. Of one that is among several kinds, it lists these with the
+ * parts that each takes; one that is a number or a structure of its own has none.
+ */
+export type ChoiceParts = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;

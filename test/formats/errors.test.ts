@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fault, InputError, MissingError, option } from '../../src/artifacts/index.js';
+import { fault, InputError, MissingError, option } from '../../src/formats/index.js';
 
 describe('InputError', () => {
   it('reads as one sentence with one fault and as a list with several, and ends with the advice', () => {

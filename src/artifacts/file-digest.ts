@@ -1,15 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { fault, InputError } from './errors.js';
+import { fault, InputError } from '../formats/index.js';
 import { whileOpen } from './open-files.js';
-import type { DataFile } from './profile.js';
 import { checkPlainFile, PLAIN } from './read-file.js';
-
-/** sha256Of gives the SHA-256 of bytes or text, in hex. */
-export function sha256Of(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
 
 /**
  * sha256OfFile gives the SHA-256 of a plain file of any size, in hex. It reads it in pieces.
@@ -46,14 +40,4 @@ async function* upTo(pieces: AsyncIterable<Buffer>, size: number, path: string):
       ]);
     yield piece;
   }
-}
-
-/**
- * sameData says whether the external data `found` has the paths and digests `given` by a profile, in the same order.
- * undefined counts as none: a profile without digests is of a model without data.
- */
-export function sameData(given: readonly DataFile[] | undefined, found: readonly DataFile[]): boolean {
-  const text = (files: readonly DataFile[]) =>
-    JSON.stringify(files.map(({ path, sha256 }) => [path, sha256]));
-  return text(given ?? []) === text(found);
 }

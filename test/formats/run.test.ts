@@ -3,13 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validateFiles } from '../../src/api/index.js';
-import {
-  InputError,
-  loadArtifact,
-  parseArtifact,
-  type Run,
-  type RunTask,
-} from '../../src/artifacts/index.js';
+import { loadArtifact, parseArtifact } from '../../src/artifacts/index.js';
+import { InputError, type Run, type RunTask } from '../../src/formats/index.js';
 
 let folder: string;
 beforeAll(async () => {

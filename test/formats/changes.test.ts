@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fieldChanges } from '../../src/artifacts/index.js';
+import { fieldChanges } from '../../src/formats/index.js';
 
 describe('fieldChanges()', () => {
   it('finds no change between equal values, nor in the last digits of numbers', () => {

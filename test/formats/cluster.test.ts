@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { countedCluster, linkGbps, parseArtifact } from '../../src/artifacts/index.js';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import { countedCluster, linkGbps } from '../../src/formats/index.js';
 
 const OPEN = 'devices: { L4: { count: 0 }, T4: {}, K80: { hourlyCost: 1 } }\nactivationDelayMs: 5000\n';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proofFaults } from '../../src/artifacts/index.js';
+import { proofFaults } from '../../src/formats/index.js';
 
 type Objective = NonNullable<Parameters<typeof proofFaults>[0]['objective']>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gapsText, gapTimes } from '../../src/artifacts/index.js';
+import { gapsText, gapTimes } from '../../src/formats/index.js';
 
 describe('gapsText() and gapTimes()', () => {
   it('write times as the gaps between them, and read them again', () => {

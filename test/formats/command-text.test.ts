@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { commandText } from '../../src/artifacts/index.js';
+import { commandText } from '../../src/formats/index.js';
 
 describe('commandText()', () => {
   it('leaves plain arguments as they are', () => {
