@@ -19,6 +19,7 @@ import type {
 } from '../../src/formats/index.js';
 import { SCHEDULER_NAMES } from '../../src/serving/index.js';
 import type { SimulationSettings } from '../../src/simulation/index.js';
+import { inWholeRun } from '../cases.js';
 
 let folder: string;
 /** The example plans stand alone: beside their specs, each simulation would have them solved again. */
@@ -205,57 +206,66 @@ describe('compareSchedulers()', () => {
     expect(rows[1]?.dropsByStage).not.toEqual(plain.rows[1]?.dropsByStage);
   });
 
-  it('gives the same requests to all: as many arrive in every window, whoever serves them', async () => {
-    const comparison = await compared(PIPELINE, {
-      schedulers: 'all',
-      load: 1.1,
-      duration: 5.5,
-      windows: 1,
-      runs: 2,
-    });
-    expect(comparison.windowS).toBe(1);
-    const offered = comparison.rows.map(({ windows }) =>
-      windows?.map(({ fromS, offeredRps }) => [fromS, offeredRps]),
-    );
-    expect(offered[0]).toHaveLength(6);
-    for (const one of offered) expect(one).toEqual(offered[0]);
-    const [row] = comparison.rows as [ComparedScheduler];
-    const { report } = await simulatePlan(PIPELINE, {
-      ...{ scheduler: row.scheduler, load: 1.1, duration: 5.5, windows: 1, seed: 1 },
-    });
-    const second = report.windows?.rows ?? [];
-    const { report: first } = await simulatePlan(PIPELINE, {
-      ...{ scheduler: row.scheduler, load: 1.1, duration: 5.5, windows: 1 },
-    });
-    row.windows?.forEach((window, i) => {
-      const both = [first.windows?.rows[i], second[i]] as SimulatedWindow[];
-      expect(window.goodputRps.mean).toBeCloseTo(mean(both.map(({ goodputRps }) => goodputRps)), 9);
-      expect(window.attainment?.mean).toBeCloseTo(mean(both.map((one) => one.attainment as number)), 9);
-      expect(window.p99Ms?.mean).toBeCloseTo(mean(both.map(({ latencyMs }) => latencyMs?.p99 as number)), 9);
-    });
-  });
+  inWholeRun(
+    'gives the same requests to all: as many arrive in every window, whoever serves them',
+    async () => {
+      const comparison = await compared(PIPELINE, {
+        schedulers: 'all',
+        load: 1.1,
+        duration: 5.5,
+        windows: 1,
+        runs: 2,
+      });
+      expect(comparison.windowS).toBe(1);
+      const offered = comparison.rows.map(({ windows }) =>
+        windows?.map(({ fromS, offeredRps }) => [fromS, offeredRps]),
+      );
+      expect(offered[0]).toHaveLength(6);
+      for (const one of offered) expect(one).toEqual(offered[0]);
+      const [row] = comparison.rows as [ComparedScheduler];
+      const { report } = await simulatePlan(PIPELINE, {
+        ...{ scheduler: row.scheduler, load: 1.1, duration: 5.5, windows: 1, seed: 1 },
+      });
+      const second = report.windows?.rows ?? [];
+      const { report: first } = await simulatePlan(PIPELINE, {
+        ...{ scheduler: row.scheduler, load: 1.1, duration: 5.5, windows: 1 },
+      });
+      row.windows?.forEach((window, i) => {
+        const both = [first.windows?.rows[i], second[i]] as SimulatedWindow[];
+        expect(window.goodputRps.mean).toBeCloseTo(mean(both.map(({ goodputRps }) => goodputRps)), 9);
+        expect(window.attainment?.mean).toBeCloseTo(mean(both.map((one) => one.attainment as number)), 9);
+        expect(window.p99Ms?.mean).toBeCloseTo(
+          mean(both.map(({ latencyMs }) => latencyMs?.p99 as number)),
+          9,
+        );
+      });
+    },
+  );
 
-  it('gives the same bytes whatever the number of threads, and writes a file that is valid', async () => {
-    const files = await Promise.all(
-      [1, 2, 3].map(async (threads) => {
-        const output = join(folder, `threads-${threads}.json`);
-        const options = { schedulers: 'all', duration: 2, runs: 3, jitter: 0.1, windows: 1 };
-        const comparison = await compared(POOLED, { ...options, threads, output });
-        expect((await loadArtifact(output, ['scheduler-comparison'])).value).toEqual(comparison);
-        return readFile(output, 'utf8');
-      }),
-    );
-    expect(files[1]).toBe(files[0]);
-    expect(files[2]).toBe(files[0]);
-    const path = join(folder, 'threads-1.json');
-    expect(await validateFiles([path])).toEqual([
-      {
-        ...{ path, ok: true },
-        what: expect.stringMatching(/^comparison of the schedulers reservation, .*: 3 runs each, seed 0$/),
-      },
-    ]);
-    await expect(diffPlanFiles(path, POOLED)).rejects.toThrow('its kind is "scheduler-comparison"');
-  });
+  inWholeRun(
+    'gives the same bytes whatever the number of threads, and writes a file that is valid',
+    async () => {
+      const files = await Promise.all(
+        [1, 2, 3].map(async (threads) => {
+          const output = join(folder, `threads-${threads}.json`);
+          const options = { schedulers: 'all', duration: 2, runs: 3, jitter: 0.1, windows: 1 };
+          const comparison = await compared(POOLED, { ...options, threads, output });
+          expect((await loadArtifact(output, ['scheduler-comparison'])).value).toEqual(comparison);
+          return readFile(output, 'utf8');
+        }),
+      );
+      expect(files[1]).toBe(files[0]);
+      expect(files[2]).toBe(files[0]);
+      const path = join(folder, 'threads-1.json');
+      expect(await validateFiles([path])).toEqual([
+        {
+          ...{ path, ok: true },
+          what: expect.stringMatching(/^comparison of the schedulers reservation, .*: 3 runs each, seed 0$/),
+        },
+      ]);
+      await expect(diffPlanFiles(path, POOLED)).rejects.toThrow('its kind is "scheduler-comparison"');
+    },
+  );
 
   it('is valid of a hundredth of a second too, in which few requests come or many', async () => {
     const output = join(folder, 'short.json');

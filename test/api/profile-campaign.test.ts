@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProfileModelOptions, profileModelFile } from '../../src/api/profile.js';
 import { askedCampaign } from '../../src/api/profile-campaign.js';
 import type { Profile } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 import { plan } from '../cli/plan.js';
 import { tinyModel } from '../execution/tiny-models.js';
 
@@ -41,24 +42,27 @@ const OPTIONS: ProfileModelOptions = {
   pauseMs: 1,
 };
 
-it('is not complete where what float16 changes was not tried before an interruption, and is when gone on with', async () => {
-  const controller = new AbortController();
-  // The figures are saved before float16 is tried.
-  const seen = setInterval(() => {
-    if (existsSync(at('probe.json'))) controller.abort();
-  });
-  const options = { ...OPTIONS, devices: ['cpu:1'], batch: [1], output: at('probe.json') };
-  try {
-    const { profile } = await profileModelFile(at('model.onnx'), { ...options, signal: controller.signal });
-    expect(profile.measurement).toMatchObject({ complete: false });
-    expect(profile.measurement).not.toHaveProperty('boundaryChange');
-    expect(await saved('probe.json')).toEqual(profile);
-  } finally {
-    clearInterval(seen);
-  }
-  const { profile } = await profileModelFile(at('model.onnx'), { ...options, resume: true });
-  expect(profile.measurement).toMatchObject({ complete: true, boundaryChange: expect.any(Number) });
-});
+inWholeRun(
+  'is not complete where what float16 changes was not tried before an interruption, and is when gone on with',
+  async () => {
+    const controller = new AbortController();
+    // The figures are saved before float16 is tried.
+    const seen = setInterval(() => {
+      if (existsSync(at('probe.json'))) controller.abort();
+    });
+    const options = { ...OPTIONS, devices: ['cpu:1'], batch: [1], output: at('probe.json') };
+    try {
+      const { profile } = await profileModelFile(at('model.onnx'), { ...options, signal: controller.signal });
+      expect(profile.measurement).toMatchObject({ complete: false });
+      expect(profile.measurement).not.toHaveProperty('boundaryChange');
+      expect(await saved('probe.json')).toEqual(profile);
+    } finally {
+      clearInterval(seen);
+    }
+    const { profile } = await profileModelFile(at('model.onnx'), { ...options, resume: true });
+    expect(profile.measurement).toMatchObject({ complete: true, boundaryChange: expect.any(Number) });
+  },
+);
 
 /** interrupted profiles the model, and stops at the first cell of the second class. */
 async function interrupted(file: string): Promise<Profile> {

@@ -10,6 +10,7 @@ import { InputError, MissingError, type Profile } from '../../src/formats/index.
 import { streamOf } from '../../src/random/index.js';
 import { certaintyOf, predictionOf } from '../../src/records/index.js';
 import { solveSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 import { npy } from '../samples/numpy-files.js';
 
 const PIXELS = 32;
@@ -131,31 +132,34 @@ const exists = (file: string): Promise<boolean> =>
   );
 
 describe('profileCascade()', () => {
-  it('records what each model says of each sample where the spec looks for it, and how well certainty tells', async () => {
-    const told: string[] = [];
-    const document = await profiled({ ...labelled(), onProgress: ({ doing }) => told.push(doing) });
-    const text = await readFile(at('records.csv'), 'utf8');
-    expect(rounded(text)).toEqual(rounded(recordsByHand('top-2')));
-    expect(told).toEqual(['1 of 2 models', '2 of 2 models']);
-    const rightBy = (model: number) =>
-      (scores[model] as Float32Array[]).filter((row, i) => predictionOf(row) === labels[i]).length / IMAGES;
-    expect(document).toMatchObject({
-      ...{ kind: 'pipeline-profile', name: 'looks' },
-      profiles: [{ measured: false }, { measured: false }],
-      family: { samples: IMAGES, models: [{ accuracy: rightBy(0) }, { accuracy: rightBy(1) }] },
-    });
-    expect(rightBy(1)).toBe(8 / 12);
-    expect(resolve(document.family?.records ?? '')).toBe(at('records.csv'));
-    expect(document.inputs?.map(({ role }) => role)).toEqual([
-      ...['spec', 'profile', 'profile', 'samples', 'samples'],
-    ]);
-    const digests = ['spec.json', 'small.json', 'large.json', 'images.npy', 'labels.csv'].map((file) =>
-      sha256OfFile(at(file)),
-    );
-    expect(document.inputs?.map(({ sha256 }) => sha256)).toEqual(await Promise.all(digests));
-    // The records are those that the spec is planned with.
-    expect((await solveSpec(at('spec.json'))).outcome).toBe('gear-plan');
-  });
+  inWholeRun(
+    'records what each model says of each sample where the spec looks for it, and how well certainty tells',
+    async () => {
+      const told: string[] = [];
+      const document = await profiled({ ...labelled(), onProgress: ({ doing }) => told.push(doing) });
+      const text = await readFile(at('records.csv'), 'utf8');
+      expect(rounded(text)).toEqual(rounded(recordsByHand('top-2')));
+      expect(told).toEqual(['1 of 2 models', '2 of 2 models']);
+      const rightBy = (model: number) =>
+        (scores[model] as Float32Array[]).filter((row, i) => predictionOf(row) === labels[i]).length / IMAGES;
+      expect(document).toMatchObject({
+        ...{ kind: 'pipeline-profile', name: 'looks' },
+        profiles: [{ measured: false }, { measured: false }],
+        family: { samples: IMAGES, models: [{ accuracy: rightBy(0) }, { accuracy: rightBy(1) }] },
+      });
+      expect(rightBy(1)).toBe(8 / 12);
+      expect(resolve(document.family?.records ?? '')).toBe(at('records.csv'));
+      expect(document.inputs?.map(({ role }) => role)).toEqual([
+        ...['spec', 'profile', 'profile', 'samples', 'samples'],
+      ]);
+      const digests = ['spec.json', 'small.json', 'large.json', 'images.npy', 'labels.csv'].map((file) =>
+        sha256OfFile(at(file)),
+      );
+      expect(document.inputs?.map(({ sha256 }) => sha256)).toEqual(await Promise.all(digests));
+      // The records are those that the spec is planned with.
+      expect((await solveSpec(at('spec.json'))).outcome).toBe('gear-plan');
+    },
+  );
 
   it('writes the records where it is told to, by the certainty that the spec asks for', async () => {
     await writeSpec({ certainty: 'entropy' });

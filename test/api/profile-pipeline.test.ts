@@ -13,6 +13,7 @@ import { loadArtifact } from '../../src/artifacts/index.js';
 import type { PipelineProfile, Profile } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { solveSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 import { plan } from '../cli/plan.js';
 import { npy, npz } from '../samples/numpy-files.js';
 
@@ -250,7 +251,7 @@ describe('profilePipeline()', () => {
 });
 
 describe('plan profile of a pipeline', () => {
-  it('measures the models whose profiles are missing, and says what it counted as JSON', async () => {
+  inWholeRun('measures the models whose profiles are missing, and says what it counted as JSON', async () => {
     const part = at('part');
     await mkdir(part);
     await writeFile(join(part, 'first.onnx'), MODELS.detect!());

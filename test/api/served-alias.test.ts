@@ -13,7 +13,7 @@ import {
 } from '../../src/api/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 
 const PIXELS = 32;
 const CPU = { provider: 'cpu', threads: 1 };
@@ -76,26 +76,29 @@ it.each(Object.keys(SPECS))('a %s plan on an alias is deployed to the device of 
   ]);
 });
 
-it('classes of one device are served beside one another, and what a server measured of both corrects their class', async () => {
-  const server = await serveBundle(at('pooled'), { port: 0 });
-  try {
-    expect(server.executorPids()).toHaveLength(2);
-    const load = { rps: 100, durationS: cases(3, 6), seed: 1, output: at('load.json') };
-    expect(await loadServer(server.url, load)).toMatchObject({ failures: {}, failed: 0 });
-  } finally {
-    await server.close();
-  }
-  const { corrected, executions } = await verifyLoad(at('load.json'), {
-    plan: at('pooled'),
-    correct: [`tag=${at('corrected.json')}`],
-  });
-  expect([...new Set(executions.map((one) => one.class))].sort()).toEqual(['demand', 'spot']);
-  expect(corrected?.[0]?.cells.length).toBeGreaterThan(0);
-  expect(corrected?.[0]?.cells.every((cell) => cell.class === 'demand')).toBe(true);
-  expect(corrected?.[0]?.kept.every((cell) => cell.class === 'demand')).toBe(true);
-  const { devices, measurement } = await read<Profile>('corrected.json');
-  expect([Object.keys(devices), Object.keys(measurement?.correctedBy ?? {})]).toEqual([
-    ['demand'],
-    ['demand'],
-  ]);
-});
+inWholeRun(
+  'classes of one device are served beside one another, and what a server measured of both corrects their class',
+  async () => {
+    const server = await serveBundle(at('pooled'), { port: 0 });
+    try {
+      expect(server.executorPids()).toHaveLength(2);
+      const load = { rps: 100, durationS: cases(3, 6), seed: 1, output: at('load.json') };
+      expect(await loadServer(server.url, load)).toMatchObject({ failures: {}, failed: 0 });
+    } finally {
+      await server.close();
+    }
+    const { corrected, executions } = await verifyLoad(at('load.json'), {
+      plan: at('pooled'),
+      correct: [`tag=${at('corrected.json')}`],
+    });
+    expect([...new Set(executions.map((one) => one.class))].sort()).toEqual(['demand', 'spot']);
+    expect(corrected?.[0]?.cells.length).toBeGreaterThan(0);
+    expect(corrected?.[0]?.cells.every((cell) => cell.class === 'demand')).toBe(true);
+    expect(corrected?.[0]?.kept.every((cell) => cell.class === 'demand')).toBe(true);
+    const { devices, measurement } = await read<Profile>('corrected.json');
+    expect([Object.keys(devices), Object.keys(measurement?.correctedBy ?? {})]).toEqual([
+      ['demand'],
+      ['demand'],
+    ]);
+  },
+);

@@ -12,6 +12,7 @@ import {
   validateFiles,
 } from '../../src/api/index.js';
 import { InputError, MissingError, type RunTask, type WorkflowPlan } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 import { madePlan } from '../plans/workflow/made-workflows.js';
 
 let folder: string;
@@ -183,7 +184,7 @@ describe('simulatePlan() of workflows', () => {
     );
   });
 
-  it('serves by choices of the plan, of options and of a file, and says which', async () => {
+  inWholeRun('serves by choices of the plan, of options and of a file, and says which', async () => {
     const path = await written('plan.json', madePlan());
     const options = { duration: 2, rps: ['chat=400'], seed: 2, exact: true };
     const dropped = async (more: object, from = path) => {

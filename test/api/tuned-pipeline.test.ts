@@ -6,6 +6,7 @@ import { parse, stringify } from 'yaml';
 import { simulatePlan, validateFiles } from '../../src/api/index.js';
 import type { InputError, PipelinePlan, PipelineSpec, SimulationReport } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 import { plan } from '../cli/plan.js';
 
 const EXAMPLE = new URL('../../examples/pipeline', import.meta.url).pathname;
@@ -73,30 +74,33 @@ describe('a pipeline with a tuner', () => {
     expect(found).toMatchObject({ ok: false, faults: [{ path: '/envelope/2/requests' }] });
   });
 
-  it('has more devices in use when the load rises, and costs more, than without a tuner', async () => {
-    await solved((spec) => {
-      spec.tuner = 'inferline';
-      for (const stage of spec.stages) delete stage.standby;
-    });
-    const tuned = await simulated(...RISE);
-    const fixed = await simulated(...RISE, '--tuner', 'none');
-    expect(tuned.scheduler.tuner).toEqual({ kind: 'inferline', stabilityS: 15, lookBackS: 30, windowS: 5 });
-    expect(fixed.scheduler.tuner).toBeUndefined();
-    for (const { inUse } of fixed.pools) expect(inUse?.most).toBe(inUse?.least);
-    const share = ({ overall }: SimulationReport) => overall.attainment as number;
-    expect(share(tuned)).toBeGreaterThan(share(fixed));
-    const cost = ({ cost: found }: SimulationReport) => found?.perHour as number;
-    expect(cost(fixed)).toBeCloseTo(3 * 0.71 + 9 * 0.35, 9);
-    expect(cost(tuned)).toBeGreaterThan(cost(fixed));
-    const { classes } = tuned;
-    const total = Object.values(classes).reduce((sum, { cost: own = 0 }) => sum + own, 0);
-    expect(tuned.cost?.total).toBeCloseTo(total, 9);
-    const first = tuned.windows?.rows.map(({ inUse = [] }) => inUse[0] as number) as number[];
-    expect(first[2]).toBeGreaterThan(first[0] as number);
-    // Six L4 exist, of which the plan uses three.
-    const detect = tuned.pools.find(({ stage }) => stage === 'detect');
-    expect(detect).toMatchObject({ virtualGpus: 3, inUse: { least: 3, most: 6 } });
-  });
+  inWholeRun(
+    'has more devices in use when the load rises, and costs more, than without a tuner',
+    async () => {
+      await solved((spec) => {
+        spec.tuner = 'inferline';
+        for (const stage of spec.stages) delete stage.standby;
+      });
+      const tuned = await simulated(...RISE);
+      const fixed = await simulated(...RISE, '--tuner', 'none');
+      expect(tuned.scheduler.tuner).toEqual({ kind: 'inferline', stabilityS: 15, lookBackS: 30, windowS: 5 });
+      expect(fixed.scheduler.tuner).toBeUndefined();
+      for (const { inUse } of fixed.pools) expect(inUse?.most).toBe(inUse?.least);
+      const share = ({ overall }: SimulationReport) => overall.attainment as number;
+      expect(share(tuned)).toBeGreaterThan(share(fixed));
+      const cost = ({ cost: found }: SimulationReport) => found?.perHour as number;
+      expect(cost(fixed)).toBeCloseTo(3 * 0.71 + 9 * 0.35, 9);
+      expect(cost(tuned)).toBeGreaterThan(cost(fixed));
+      const { classes } = tuned;
+      const total = Object.values(classes).reduce((sum, { cost: own = 0 }) => sum + own, 0);
+      expect(tuned.cost?.total).toBeCloseTo(total, 9);
+      const first = tuned.windows?.rows.map(({ inUse = [] }) => inUse[0] as number) as number[];
+      expect(first[2]).toBeGreaterThan(first[0] as number);
+      // Six L4 exist, of which the plan uses three.
+      const detect = tuned.pools.find(({ stage }) => stage === 'detect');
+      expect(detect).toMatchObject({ virtualGpus: 3, inUse: { least: 3, most: 6 } });
+    },
+  );
 
   it('is served with every tuner, each request once', async () => {
     await solved(() => undefined);

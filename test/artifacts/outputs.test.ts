@@ -13,7 +13,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeFolderWhole, type OutputPath, outputFiles, refuseReplacing, replacingFaults, writeWhole } from '../../src/artifacts/index.js';
+import {
+  makeFolderWhole,
+  type OutputPath,
+  outputFiles,
+  refuseReplacing,
+  replacingFaults,
+  writeWhole,
+} from '../../src/artifacts/index.js';
 import { InputError } from '../../src/formats/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 

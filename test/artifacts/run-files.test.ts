@@ -2,7 +2,17 @@ import { link, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { asOneRun, checkWritable, loadArtifact, makeFolderWhole, readInPieces, readWhole, StreamedFile, sha256OfFile, writeWhole } from '../../src/artifacts/index.js';
+import {
+  asOneRun,
+  checkWritable,
+  loadArtifact,
+  makeFolderWhole,
+  readInPieces,
+  readWhole,
+  StreamedFile,
+  sha256OfFile,
+  writeWhole,
+} from '../../src/artifacts/index.js';
 
 let folder: string;
 const at = (name: string) => join(folder, name);

@@ -7,7 +7,15 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Dice } from '../../bench/seeded/dice.js';
 import { validateFiles } from '../../src/api/index.js';
-import { asOneRun, eachRun, everyInput, loadRuns, placesOf, sha256OfFile, writeWhole } from '../../src/artifacts/index.js';
+import {
+  asOneRun,
+  eachRun,
+  everyInput,
+  loadRuns,
+  placesOf,
+  sha256OfFile,
+  writeWhole,
+} from '../../src/artifacts/index.js';
 import { fault, InputError, MissingError, type Run, sha256Of, ToldFaults } from '../../src/formats/index.js';
 
 let folder: string;

@@ -5,7 +5,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkWritable, emittedHead, loadArtifact, StreamedFile, saveArtifact, writeWhole } from '../../src/artifacts/index.js';
+import {
+  checkWritable,
+  emittedHead,
+  loadArtifact,
+  StreamedFile,
+  saveArtifact,
+  writeWhole,
+} from '../../src/artifacts/index.js';
 import { unwritable } from '../../src/artifacts/save.js';
 import type { Profile } from '../../src/formats/index.js';
 

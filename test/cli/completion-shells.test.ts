@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inWholeRun } from '../cases.js';
 import { PLAN_PROGRAM } from './plan.js';
 
 let folder: string;
@@ -61,7 +62,7 @@ for line in "$@"; do
 done`;
   const completed = (typed: readonly string[]) => lines('bash', ['-c', COMPLETE, 'bash', ...typed]);
 
-  it('gives what can follow, behind an = that breaks words only what is behind it', () => {
+  inWholeRun('gives what can follow, behind an = that breaks words only what is behind it', () => {
     expect(completed([...TYPED, ...BEHIND].map(([typed]) => typed))).toEqual([
       ...TYPED.map(([, first]) => first),
       ...BEHIND.map(([, , behind]) => behind),

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseArtifact, sha256OfFile } from '../../src/artifacts/index.js';
 import type { Profile } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { plan, type Ran } from './plan.js';
 
@@ -258,7 +259,7 @@ describe('plan init --kind pipeline', () => {
 });
 
 describe('plan init --kind cascade', () => {
-  it('begins a spec of records that are there, which is planned as it stands', async () => {
+  inWholeRun('begins a spec of records that are there, which is planned as it stands', async () => {
     await run('init', '--example', 'cascade');
     const profiles = ['tiny', 'base', 'large'].map((name) => `cascade/${name}.profile.json`);
     const args = [
@@ -302,25 +303,28 @@ describe('plan init --kind cascade', () => {
 });
 
 describe('plan init --kind workflow', () => {
-  it('begins a spec that calls the models one after another, and which is planned as it stands', async () => {
-    await save('q.json', profileOf('q: 2'));
-    const { code, stdout, stderr } = await run(
-      ...['init', '--kind', 'workflow', 'p.json', 'q.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml'],
-    );
-    expect([code, stdout]).toEqual([0, expect.stringContaining('SLO 20 ms: the sum of these')]);
-    expect(stderr).toContain('say what yours does, by chain, runs or program');
-    const [{ chain, sloMs }] = parse(await readFile(at('spec.yaml'), 'utf8')).workflows;
-    expect(sloMs).toBe(20);
-    expect(chain.steps).toEqual([
-      {
-        ...{ name: 'p', calls: [{ component: 'p', inputs: ['request'], outputBytes: 4 }] },
-        next: 'q--2',
-      },
-      { name: 'q--2', calls: [{ component: 'q--2', inputs: ['p'], outputBytes: 4 }] },
-    ]);
-    expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
-    expect(await run('validate', 'plan.json')).toMatchObject({ code: 0 });
-  });
+  inWholeRun(
+    'begins a spec that calls the models one after another, and which is planned as it stands',
+    async () => {
+      await save('q.json', profileOf('q: 2'));
+      const { code, stdout, stderr } = await run(
+        ...['init', '--kind', 'workflow', 'p.json', 'q.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml'],
+      );
+      expect([code, stdout]).toEqual([0, expect.stringContaining('SLO 20 ms: the sum of these')]);
+      expect(stderr).toContain('say what yours does, by chain, runs or program');
+      const [{ chain, sloMs }] = parse(await readFile(at('spec.yaml'), 'utf8')).workflows;
+      expect(sloMs).toBe(20);
+      expect(chain.steps).toEqual([
+        {
+          ...{ name: 'p', calls: [{ component: 'p', inputs: ['request'], outputBytes: 4 }] },
+          next: 'q--2',
+        },
+        { name: 'q--2', calls: [{ component: 'q--2', inputs: ['p'], outputBytes: 4 }] },
+      ]);
+      expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+      expect(await run('validate', 'plan.json')).toMatchObject({ code: 0 });
+    },
+  );
 
   it('proposes what components take whose weights no profile tells, and takes the weights of others', async () => {
     const heavy = { blocks: [2, 1].map((gib) => ({ cutBytes: 8, weightBytes: gib * 2 ** 30 })) };
@@ -337,7 +341,7 @@ describe('plan init --kind workflow', () => {
     for (const { holds } of placement as { holds: string[] }[]) expect(holds.sort()).toEqual(['heavy', 'p']);
   });
 
-  it('writes options with which, all together, the spec is planned', async () => {
+  inWholeRun('writes options with which, all together, the spec is planned', async () => {
     await save(
       'heavy.json',
       profileOf('heavy', { blocks: [1, 2].map(() => ({ cutBytes: 8, weightBytes: 1e6 })) }),

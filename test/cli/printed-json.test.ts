@@ -7,6 +7,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schemaText } from '../../src/artifacts/index.js';
 import { ARTIFACT_KINDS, type LoadDocument } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 import { matmulChain } from '../execution/tiny-models.js';
 import { PLAN_PROGRAM, plan, type Ran } from './plan.js';
 
@@ -194,7 +195,7 @@ describe('what a command prints with --json', () => {
     expect(extracted.files).toHaveLength(2);
   });
 
-  it('is of its kind for plan profile, plan deploy, plan serve and plan load', async () => {
+  inWholeRun('is of its kind for plan profile, plan deploy, plan serve and plan load', async () => {
     const few = ['--batch', '1,2', '--min-ms', '1', '--max-ms', '5', '-o', 'chain.profile.json'];
     printed('profile', (await run('profile', 'chain.onnx', ...few)).stdout);
     const devices = 'cluster: { devices: { "cpu:1": { count: 1 } }, networkGbps: 10 }';

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parseDevice, probeDevices, startExecutor } from '../../src/execution/index.js';
 import { type InputError, MissingError } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 
 const built = pathToFileURL(createRequire(import.meta.url).resolve('#dist/src/execution/index.js')).href;
 
@@ -42,7 +43,7 @@ describe('an executor process', () => {
     expect(await gone(pid)).toBe(true);
   });
 
-  it('does not keep an idle program running, and ends with it', async () => {
+  inWholeRun('does not keep an idle program running, and ends with it', async () => {
     const parent = program('');
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const [code] = (await once(parent, 'exit')) as [number];

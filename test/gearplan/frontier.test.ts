@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { allCascades, figuresOf, type Tried } from '../../bench/refute/cascades/every-cascade.js';
 import { type Cascade, cascadeSpace, type FamilyModel } from '../../src/gearplan/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { seeds } from '../cases.js';
+import { inWholeRun, seeds } from '../cases.js';
 import { randomFamily } from './families.js';
 
 const QUANTILE = 0.8;
@@ -74,28 +74,31 @@ describe('The space of cascades', () => {
     expect(more).toBeGreaterThan(seeds(30, 300).length / 3);
   });
 
-  it('of few thresholds has limits that no cascade with any thresholds surpasses, and knows the most right answers', () => {
-    let beyond = 0;
-    for (const seed of seeds(30, 300)) {
-      const stream = streamOf(seed, 'limits');
-      const count = 3 + stream.integer(2);
-      const models = manyLevels(stream, count, count === 4 ? 5 + stream.integer(4) : 8 + stream.integer(9));
-      const space = { models, thresholds: 1, quantile: QUANTILE, combinations: 6 * stream.integer(30) };
-      const { cascades, limits, limitsByModel } = cascadeSpace({ ...space, memoryBytes: 1 });
-      const all = allCascades(models, { quantile: QUANTILE });
-      for (const one of all) {
-        if (!limits.some((best) => isAsGood(best, one)))
-          throw new Error(`seed ${seed}: ${JSON.stringify(one)}`);
-        if (!limitsByModel?.some((best) => isAsGood(best, one) && hasNoMoreWork(best, one)))
-          throw new Error(`seed ${seed}, by model: ${JSON.stringify(one)}`);
+  inWholeRun(
+    'of few thresholds has limits that no cascade with any thresholds surpasses, and knows the most right answers',
+    () => {
+      let beyond = 0;
+      for (const seed of seeds(30, 300)) {
+        const stream = streamOf(seed, 'limits');
+        const count = 3 + stream.integer(2);
+        const models = manyLevels(stream, count, count === 4 ? 5 + stream.integer(4) : 8 + stream.integer(9));
+        const space = { models, thresholds: 1, quantile: QUANTILE, combinations: 6 * stream.integer(30) };
+        const { cascades, limits, limitsByModel } = cascadeSpace({ ...space, memoryBytes: 1 });
+        const all = allCascades(models, { quantile: QUANTILE });
+        for (const one of all) {
+          if (!limits.some((best) => isAsGood(best, one)))
+            throw new Error(`seed ${seed}: ${JSON.stringify(one)}`);
+          if (!limitsByModel?.some((best) => isAsGood(best, one) && hasNoMoreWork(best, one)))
+            throw new Error(`seed ${seed}, by model: ${JSON.stringify(one)}`);
+        }
+        const most = Math.max(...all.map(({ accuracy }) => accuracy));
+        expect(cascades[0]?.accuracy, `seed ${seed}`).toBe(most);
+        expect(limits[0]?.accuracy).toBe(most);
+        beyond += limits.some((limit) => !all.some((one) => isAsGood(one, limit as Tried))) ? 1 : 0;
       }
-      const most = Math.max(...all.map(({ accuracy }) => accuracy));
-      expect(cascades[0]?.accuracy, `seed ${seed}`).toBe(most);
-      expect(limits[0]?.accuracy).toBe(most);
-      beyond += limits.some((limit) => !all.some((one) => isAsGood(one, limit as Tried))) ? 1 : 0;
-    }
-    expect(beyond).toBeGreaterThan(seeds(30, 300).length / 4);
-  });
+      expect(beyond).toBeGreaterThan(seeds(30, 300).length / 4);
+    },
+  );
 
   it('has the figures that its cascades have sample by sample, the most accurate first', () => {
     for (const seed of seeds(4, 40)) {

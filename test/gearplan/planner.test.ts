@@ -12,7 +12,7 @@ import { placementsOf } from '../../src/gearplan/placement.js';
 import { relaxedBound } from '../../src/gearplan/ranked-placement.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases, seeds } from '../cases.js';
+import { cases, seeds, whole } from '../cases.js';
 import { arrivalsOf, randomFamily, randomProblem } from './families.js';
 
 /** The most accurate plan by trying every cascade in every range on every placement. */
@@ -48,7 +48,7 @@ const ROUNDING = 1e-12;
 describe('Gear plans', () => {
   it('are as accurate as the best of all assignments where all are tried, and their bound is never below that', () => {
     const seen = { feasible: 0, infeasible: 0, near: 0 };
-    for (const seed of seeds(60, 600)) {
+    for (const seed of seeds(whole(30, 60), 600)) {
       const problem = randomProblem(seed);
       const best = bestOf(problem, cascadeSpace(problem).cascades);
       const exhaustive = mostAccurate(problem, { method: 'exhaustive', arrivalsOf });
@@ -73,7 +73,7 @@ describe('Gear plans', () => {
   });
 
   it('hold when each range is tried again, on devices that have the memory', () => {
-    for (const seed of seeds(60, 600)) {
+    for (const seed of seeds(whole(30, 60), 600)) {
       const problem = randomProblem(seed);
       const trials = new GearTrials(problem, arrivalsOf);
       for (const method of ['gears', 'loop', 'exhaustive', 'static', 'ms+', 'dynba'] as const) {
@@ -95,7 +95,7 @@ describe('Gear plans', () => {
 
   it('are no less accurate than those of random search, of one model, of no cascades and of one cascade', () => {
     const better = { 'ms+': 0, dynba: 0, static: 0, random: 0 };
-    for (const seed of seeds(60, 600)) {
+    for (const seed of seeds(whole(30, 60), 600)) {
       const problem = randomProblem(seed);
       const exhaustive = accuracyBy(problem, 'exhaustive');
       for (const method of ['random', 'ms+', 'dynba', 'static'] as const) {
@@ -109,7 +109,7 @@ describe('Gear plans', () => {
   });
 
   it('grow no less accurate with the latency that is promised', () => {
-    for (const seed of seeds(30, 300)) {
+    for (const seed of seeds(whole(15, 30), 300)) {
       const problem = randomProblem(seed);
       let before = 0;
       for (const factor of [0.5, 1, 2, 4]) {
@@ -169,7 +169,7 @@ describe('A search for gear plans', () => {
 describe("CascadeServe's loop", () => {
   it('ends after no more calls than its errors allow, with a plan that the search over placements does not miss', () => {
     const seen = { plan: 0, error: 0 };
-    for (const seed of seeds(80, 800)) {
+    for (const seed of seeds(whole(40, 80), 800)) {
       const problem = randomProblem(seed);
       const frontier = cascadeSpace(problem).cascades;
       const result = planByLoop({ problem, frontier, trials: new GearTrials(problem, arrivalsOf) });
@@ -189,7 +189,7 @@ describe("CascadeServe's loop", () => {
 describe('Objectives', () => {
   it('devices: one cascade for all loads is said to be out of reach where more accurate ones were tried', () => {
     let refused = 0;
-    for (const seed of seeds(60, 300)) {
+    for (const seed of seeds(whole(30, 60), 300)) {
       const problem = randomProblem(seed);
       const reached = accuracyBy(problem, 'dynba');
       if (reached === undefined) continue;
@@ -204,7 +204,7 @@ describe('Objectives', () => {
 
   it('refuse an accuracy that the bound excludes without trying a gear, and say which one no plan surpasses', () => {
     let refused = 0;
-    for (const seed of seeds(60, 300)) {
+    for (const seed of seeds(whole(30, 60), 300)) {
       const problem = randomProblem(seed);
       const most = relaxedBound(loadedCascades(problem, cascadeSpace(problem).cascades));
       if (most < 0) continue;
@@ -224,7 +224,7 @@ describe('Objectives', () => {
   });
 
   it('tell a load that is too high as that, whatever accuracy is promised besides', () => {
-    for (const seed of seeds(20, 100)) {
+    for (const seed of seeds(whole(10, 20), 100)) {
       const drawn = randomProblem(seed);
       const ranges = drawn.ranges.map(({ share }) => ({ fromRps: 0, toRps: 1e9, share }));
       const asked = { problem: { ...drawn, ranges }, accuracy: 0.5, method: 'gears' as const, arrivalsOf };
@@ -237,7 +237,7 @@ describe('Objectives', () => {
 
   it('devices: the bound is the first number of devices that may reach the accuracy', () => {
     const bounds = new Set<number>();
-    for (const seed of seeds(60, 300)) {
+    for (const seed of seeds(whole(30, 60), 300)) {
       const drawn = randomProblem(seed);
       const ranges = drawn.ranges.map(({ toRps, share }) => ({ fromRps: 0, toRps: 4 * toRps, share }));
       const problem = { ...drawn, ranges, devices: 40 };
@@ -256,7 +256,7 @@ describe('Objectives', () => {
 
   it('latency: the plan has the accuracy, within a latency that no plan can be far below', () => {
     let solved = 0;
-    for (const seed of seeds(30, 200)) {
+    for (const seed of seeds(whole(15, 30), 200)) {
       const { latencyNs: _, ...rest } = randomProblem(seed);
       const problem = { ...rest, latencyNs: Number.POSITIVE_INFINITY };
       const frontier = cascadeSpace(problem).cascades;
@@ -285,7 +285,7 @@ describe('Objectives', () => {
 
   it('devices: with one device less there is no plan of the accuracy', () => {
     let solved = 0;
-    for (const seed of seeds(30, 200)) {
+    for (const seed of seeds(whole(15, 30), 200)) {
       const problem = { ...randomProblem(seed), devices: 5 };
       const frontier = cascadeSpace(problem).cascades;
       const accuracy = frontier[Math.floor(frontier.length / 2)]!.accuracy;
@@ -311,7 +311,7 @@ describe('Objectives', () => {
     'devices',
   ] as const)('%s: a search that is cut short is never said to show that there is no plan, and keeps to its work', (objective) => {
     const seen = { solved: 0, undecided: 0 };
-    for (const seed of seeds(30, 300)) {
+    for (const seed of seeds(whole(15, 30), 300)) {
       const problem = { ...randomProblem(seed), devices: 4 };
       const accuracy = cascadeSpace(problem).cascades.at(-1)!.accuracy;
       const asked = { problem, accuracy, objective, method: 'gears' as const, arrivalsOf };

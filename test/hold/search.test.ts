@@ -11,6 +11,7 @@ import {
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { seeds, whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 16 };
 
@@ -52,7 +53,7 @@ function tools(more: Partial<HoldTools> = {}): HoldTools & { simulated: PlanBody
 const asTimed = (outcome: PooledOutcome): PooledOutcome =>
   'plan' in outcome ? { ...outcome, limit: 'time' } : outcome;
 
-const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: 60 };
+const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: whole(14, 60) };
 
 const leastPerWeight = ({ models }: PooledProblem, rps: readonly number[]): number =>
   Math.min(...models.map(({ weight }, m) => (rps[m] as number) / weight));
@@ -71,12 +72,11 @@ function bestSingleMargin(problem: PooledProblem): number {
 
 /** The least price of the plans that hold their rates and are made by another margin and headroom of one model. */
 function cheapestNear(problem: PooledProblem, settings: readonly ModelSetting[]): number {
-  const margins = [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
+  const margins = whole([0, 0.2, 0.4], [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]);
+  const headrooms = whole([1, 1.1], [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3]);
   const near = settings.flatMap((setting, m) =>
     margins.flatMap((sloMargin) =>
-      [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3].map((headroom) =>
-        settings.with(m, { ...setting, sloMargin, headroom }),
-      ),
+      headrooms.map((headroom) => settings.with(m, { ...setting, sloMargin, headroom })),
     ),
   );
   return Math.min(
@@ -94,7 +94,7 @@ describe('searchHeld() for throughput', () => {
   it('holds no less than the best single margin, mostly more, and never more than its bound', async () => {
     let better = 0;
     let found = 0;
-    for (let seed = 1; seed <= 6; seed++) {
+    for (const seed of seeds(whole(2, 6), 6)) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.4 });
       const outcome = await searchHeld(problem, QUESTION, tools());
       const single = bestSingleMargin(problem);
@@ -110,7 +110,7 @@ describe('searchHeld() for throughput', () => {
       expect(hold?.value).toBeLessThanOrEqual((hold?.bound as number) * (1 + 1e-9));
       if ((hold?.value as number) > single * 1.005) better += 1;
     }
-    expect(found).toBeGreaterThan(3);
+    expect(found).toBeGreaterThan(whole(1, 3));
     expect(better).toBeGreaterThanOrEqual(1);
   });
 
@@ -287,7 +287,7 @@ describe('searchHeld() where the confirming seeds say less than those before', (
   it('promises no less than the best plans of one margin are confirmed for', async () => {
     let found = 0;
     let kept = 0;
-    for (let seed = 1; seed <= 12; seed++) {
+    for (const seed of seeds(whole(3, 12), 12)) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.4 });
       const confirmed: PlanBody[] = [];
       const promised = async ({ plan }: RatedPlan): Promise<HeldRates> => {
@@ -313,15 +313,16 @@ describe('searchHeld() where the confirming seeds say less than those before', (
       expect(value).toBeGreaterThanOrEqual(best.promised * (1 - 0.001));
       if (confirmed.length > 1 && value > (all[0] as number)) kept += 1;
     }
-    expect(found).toBeGreaterThan(6);
-    expect(kept).toBeGreaterThan(0);
+    expect(found).toBeGreaterThan(whole(1, 6));
+    // Few searches meet a plan that is confirmed for less than another.
+    expect(kept).toBeGreaterThan(whole(-1, 0));
   });
 });
 
 describe('searchHeld() for a price', () => {
   it('gives the cheapest plan found that holds the rates, and no cheaper one than its bound', async () => {
     let found = 0;
-    for (let seed = 1; seed <= 8; seed++) {
+    for (const seed of seeds(whole(2, 8), 8)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
       const outcome = await searchHeld(problem, { ...QUESTION, mostTrials: 14 }, tools());
       if (outcome.status !== 'held') continue;
@@ -335,13 +336,13 @@ describe('searchHeld() for a price', () => {
       expect(plan.hold?.value).toBe(plan.objective.value);
       expect(plan.hold?.bound).toBeLessThanOrEqual(plan.objective.value * (1 + 1e-9));
     }
-    expect(found).toBeGreaterThan(2);
+    expect(found).toBeGreaterThan(whole(0, 2));
   });
 
   it('gives a plan for which no other margin and headroom of one model gives a cheaper one that holds', async () => {
     let found = 0;
     let lowered = 0;
-    for (let seed = 1; seed <= 8; seed++) {
+    for (const seed of seeds(whole(3, 8), 8)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
       let first: number | undefined;
       const base = tools();
@@ -363,8 +364,8 @@ describe('searchHeld() for a price', () => {
       const settings = (outcome.plan.hold?.models ?? []) as unknown as ModelSetting[];
       expect(cheapestNear(problem, settings)).toBeGreaterThanOrEqual(value * (1 - 1e-9));
     }
-    expect(found).toBeGreaterThan(3);
-    expect(lowered).toBeGreaterThan(0);
+    expect(found).toBeGreaterThan(whole(0, 3));
+    expect(lowered).toBeGreaterThan(whole(-1, 0));
   });
 
   it('plans again with more headroom where other seeds do not confirm the rates', async () => {
@@ -398,7 +399,7 @@ describe('searchHeld() for a price', () => {
 
   it('raises headroom step by step where small plans hold small shares', async () => {
     let found = 0;
-    for (let seed = 1; seed <= 3; seed++) {
+    for (const seed of seeds(whole(1, 3), 3)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
       // A plan for twice the rate holds it; one for the rate itself holds a fifth of it.
       const shareOf = ({ models }: PlanBody) =>
@@ -453,7 +454,7 @@ describe('searchHeld() for a price', () => {
   it('confirms larger plans where all trials lacked so little that the same plans came again', async () => {
     let found = 0;
     const few = { ...QUESTION, mostTrials: 12 };
-    for (let seed = 1; seed <= 8; seed++) {
+    for (const seed of seeds(whole(2, 8), 8)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
       const rates = problem.models.map(({ rps = 0 }) => rps);
       const isLarge = ({ models }: PlanBody) =>
@@ -472,17 +473,17 @@ describe('searchHeld() for a price', () => {
       expect(outcome.status).toBe('held');
       found += 1;
     }
-    expect(found).toBeGreaterThan(2);
+    expect(found).toBeGreaterThan(whole(0, 2));
   });
 
   it('finds a plan for nearly all that the search for throughput holds, and one that passes its check', async () => {
     let found = 0;
-    for (const seed of [1, 2, 3]) {
+    for (const seed of seeds(whole(1, 3), 3)) {
       const asked = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.4 });
       const planner = { ...asked.planner, objective: 'throughput' as const };
       const most = await searchHeld({ ...asked, planner }, QUESTION, tools());
       if (most.status !== 'held') continue;
-      for (const share of [0.99, 0.999]) {
+      for (const share of whole([0.999], [0.99, 0.999])) {
         const value = share * (most.plan.hold?.value as number);
         const models = asked.models.map((model) => ({ ...model, rps: value * model.weight }));
         const problem = { ...asked, models };
@@ -498,7 +499,7 @@ describe('searchHeld() for a price', () => {
         });
       }
     }
-    expect(found).toBeGreaterThan(3);
+    expect(found).toBeGreaterThan(whole(0, 3));
   });
 
   it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {

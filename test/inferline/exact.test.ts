@@ -3,11 +3,11 @@ import { searchExactly } from '../../src/inferline/exact.js';
 import { planPipeline, provedCost } from '../../src/inferline/planner.js';
 import type { Configuration, PlanningProblem } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
-import { cases } from '../cases.js';
+import { cases, whole } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(30, 400);
+const CASES = cases(whole(10, 30), 400);
 const REQUESTS = 20;
 
 /** configurationsOf lists every configuration of a problem that its counts allow, with its cost. */

@@ -9,6 +9,7 @@ import { profileEngine } from '../../src/api/index.js';
 import { loadArtifact } from '../../src/artifacts/index.js';
 import { measureEngine } from '../../src/loadgen/index.js';
 import { ingressOf } from '../../src/loadgen/measure-engine.js';
+import { inWholeRun } from '../cases.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -124,7 +125,7 @@ describe('measureEngine()', () => {
     expect(bodyBytes).toBeGreaterThan(16);
   });
 
-  it('takes waits for executions out of hops, where simulations have them already', async () => {
+  inWholeRun('takes waits for executions out of hops, where simulations have them already', async () => {
     const took = { ingressMs: 5, replicas: 2, stageMs: 15 };
     const straight = await measureEngine(await deployed({ ...took, hopMs: 30 }), QUICK);
     const waited = await measureEngine(await deployed({ ...took, hopMs: 30, waitMs: 30 }), QUICK);
@@ -132,19 +133,22 @@ describe('measureEngine()', () => {
     expect(Math.abs(waited.hopUs - straight.hopUs)).toBeLessThan(7500);
   });
 
-  it('asks stages at half of the planned rate, or at another, and counts a batch for each of its rows', async () => {
-    const took = { ingressMs: 1, replicas: 20, stageMs: 15, hopMs: 20, batch: 2 };
-    const url = await deployed({ ...took, plannedRps: 200 });
-    const planned = await measureEngine(url, QUICK);
-    expect(planned.rps).toBe(100);
-    expect(planned.hopUs).toBeGreaterThan(20_000 - EARLY_US);
-    const startMs = performance.now();
-    const { rps } = await measureEngine(url, { ...QUICK, rps: 10 });
-    // The sixth request is sent half a second after the first.
-    expect(performance.now() - startMs).toBeGreaterThan(500);
-    expect(rps).toBe(10);
-    expect((await measureEngine(await deployed(took), QUICK)).rps).toBeUndefined();
-  });
+  inWholeRun(
+    'asks stages at half of the planned rate, or at another, and counts a batch for each of its rows',
+    async () => {
+      const took = { ingressMs: 1, replicas: 20, stageMs: 15, hopMs: 20, batch: 2 };
+      const url = await deployed({ ...took, plannedRps: 200 });
+      const planned = await measureEngine(url, QUICK);
+      expect(planned.rps).toBe(100);
+      expect(planned.hopUs).toBeGreaterThan(20_000 - EARLY_US);
+      const startMs = performance.now();
+      const { rps } = await measureEngine(url, { ...QUICK, rps: 10 });
+      // The sixth request is sent half a second after the first.
+      expect(performance.now() - startMs).toBeGreaterThan(500);
+      expect(rps).toBe(10);
+      expect((await measureEngine(await deployed(took), QUICK)).rps).toBeUndefined();
+    },
+  );
 
   it('refuses a server that tells no executions, answers what it should refuse, or drops a request alone', async () => {
     const took = { ingressMs: 0, replicas: 9, stageMs: 0, hopMs: 0 };

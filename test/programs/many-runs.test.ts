@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
+import { inWholeRun } from '../cases.js';
 import { type EndedRun, type FakeDriver, numbers } from './fake-driver.js';
 import { ONE, PATIENT, programOf, SOON, type StartedOptions, started, turn } from './started.js';
 import { wanderingProgram } from './wandering.js';
@@ -44,7 +45,7 @@ describe('ProgramHost with 200 runs in flight', () => {
     }
   });
 
-  it('ends several that loop, each for itself', async () => {
+  inWholeRun('ends several that loop, each for itself', async () => {
     const driver = await started(wanderingProgram('for (;;);'), { limits: SOON });
     const runs = Array.from({ length: 60 }, (_, run) =>
       driver.run(run, { x: run % 20 === 7 ? numbers(113, run % 3) : numbers(run % 9, 1) }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SourceName } from '../../src/programs/index.js';
-import { seeds } from '../cases.js';
+import { inWholeRun, seeds } from '../cases.js';
 import { numbers } from './fake-driver.js';
 import { programOf, SOON, started, turn } from './started.js';
 
@@ -21,7 +21,7 @@ describe('ProgramHost, when it replays', () => {
     const [a, b, c] = await Promise.all([walk(2), walk(4), walk(3)]);
     return { y: call('add', { a, b }).out('y'), z: c };`;
 
-  it('gives reads again in their order, so that the same calls come', async () => {
+  inWholeRun('gives reads again in their order, so that the same calls come', async () => {
     const path = programOf(BRANCHING);
     for (const seed of seeds(2, 10)) {
       const calm = await started(path, { fake: { seed: 1 } });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { uniformAt } from '../../src/random/index.js';
+import { inWholeRun } from '../cases.js';
 
 const COUNT = 100_000;
 
@@ -27,7 +28,7 @@ describe('uniformAt()', () => {
     expect(new Set([first, ...others]).size).toBe(5);
   });
 
-  it('spreads its numbers evenly over [0, 1), along places and along columns', () => {
+  inWholeRun('spreads its numbers evenly over [0, 1), along places and along columns', () => {
     for (const at of [(i: number) => [i, 0], (i: number) => [9, i], (i: number) => [2 ** 40 + 64 * i, 3]]) {
       const uniform = uniformAt(1, 'spread');
       const counts = new Array<number>(100).fill(0);

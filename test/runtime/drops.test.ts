@@ -3,6 +3,7 @@ import type { PipelinePlan, TensorSpec } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { Drops } from '../../src/runtime/drops.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { gearPlan } from '../gear-plans.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
@@ -163,7 +164,7 @@ describe('a request that a server drops', () => {
       inputs: [{ name: 'x', shape: [4, 1], datatype: 'FP32', data: [1, 2, 3, 4] }],
     });
 
-  it('is told its stage, and to come back when the rows that are open have been served', async () => {
+  inWholeRun('is told its stage, and to come back when the rows that are open have been served', async () => {
     const server = await servedChain();
     expect(await sendChain(server, 1)).toEqual({
       ...{ status: 503, retryAfter: '8', type: 'application/json' },

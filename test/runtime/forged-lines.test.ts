@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inWholeRun } from '../cases.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
 import { echo, onePartition, writeBundle } from './tiny-bundle.js';
 
@@ -98,7 +99,7 @@ describe('Text of a client', () => {
     expect(log).not.toMatch(CONTROLS);
   });
 
-  it('is refused as the name of a token, with a sentence that forges no line either', () => {
+  inWholeRun('is refused as the name of a token, with a sentence that forges no line either', () => {
     const file = join(folder, 'names');
     for (const name of ['a\x1b[31m', 'a\x9b2J', 'a\0', 'a\rwarning: forged', 'a\u2028b']) {
       writeFileSync(file, `${name}:secret\n`);

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { driveLoad } from '../../src/loadgen/index.js';
 import { HangLimit } from '../../src/runtime/hang-limit.js';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -58,24 +59,27 @@ describe('A server with an executor that hangs', () => {
     expect(await server.metricsText()).not.toMatch(/inferplan_device_up\{device="[^"]*"\} 0/);
   });
 
-  it('closes within the drain timeout, answers each open request with its reason, and counts each once', async () => {
-    const { server, events } = await served({ drainTimeoutMs: 300 });
-    const pids = server.executorPids();
-    process.kill(pids[1]!, 'SIGSTOP');
-    const answers = Promise.all(Array.from({ length: 5 }, () => infer(server)));
-    await until(() => events.length > 0 && kindsOf(events).includes('deviceHangs'));
-    await server.close();
-    for (const { status, body } of await answers) expect([status, body.reason]).toEqual([503, 'draining']);
-    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-    expect(events).toContainEqual({ kind: 'drainTimedOut', requests: 5, ms: 300 });
-    const closed = events.find((event) => event.kind === 'closed');
-    expect(closed?.outcomes).toEqual({
-      ...{ in_time: 0, late: 0, dropped: 5, failed: 0, cancelled: 0, refused: 0 },
-    });
-    const text = await server.metricsText();
-    expect(text).toMatch(/inferplan_outcomes_total\{model="tiny",outcome="dropped"\} 5/);
-    expect(text).toMatch(/nv_inference_pending_request_count\{[^}]*\} 0/);
-  });
+  inWholeRun(
+    'closes within the drain timeout, answers each open request with its reason, and counts each once',
+    async () => {
+      const { server, events } = await served({ drainTimeoutMs: 300 });
+      const pids = server.executorPids();
+      process.kill(pids[1]!, 'SIGSTOP');
+      const answers = Promise.all(Array.from({ length: 5 }, () => infer(server)));
+      await until(() => events.length > 0 && kindsOf(events).includes('deviceHangs'));
+      await server.close();
+      for (const { status, body } of await answers) expect([status, body.reason]).toEqual([503, 'draining']);
+      for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+      expect(events).toContainEqual({ kind: 'drainTimedOut', requests: 5, ms: 300 });
+      const closed = events.find((event) => event.kind === 'closed');
+      expect(closed?.outcomes).toEqual({
+        ...{ in_time: 0, late: 0, dropped: 5, failed: 0, cancelled: 0, refused: 0 },
+      });
+      const text = await server.metricsText();
+      expect(text).toMatch(/inferplan_outcomes_total\{model="tiny",outcome="dropped"\} 5/);
+      expect(text).toMatch(/nv_inference_pending_request_count\{[^}]*\} 0/);
+    },
+  );
 
   it('closes within the drain timeout also where the executor hangs with nothing open', async () => {
     const { server, events } = await served({ drainTimeoutMs: 300 });

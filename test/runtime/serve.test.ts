@@ -14,7 +14,7 @@ import {
   replay,
   StageLocalCore,
 } from '../../src/serving/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 import { type BundleShape, inputOf, isRight, serveBundle, twoPartitions } from './tiny-bundle.js';
 
 const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
@@ -110,7 +110,7 @@ describe('startServer() under driveLoad()', () => {
     expect(metric(text, 'inferplan_batch_size_sum', 'partition="0"')).toBe(report.sent);
   });
 
-  it('serves requests of many rows, in JSON and with uniform arrivals', async () => {
+  inWholeRun('serves requests of many rows, in JSON and with uniform arrivals', async () => {
     const { server } = await serve(twoPartitions(4, 3000));
     const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
     const options = {
@@ -209,18 +209,21 @@ describe('startServer() under driveLoad()', () => {
     expect(report.late).toBeGreaterThan(0);
   });
 
-  it('drops requests, rather than queue them for ever, when far more arrive than it can serve', async () => {
-    const { server } = await serve(twoPartitions(2, 400, 10_000, 800));
-    const report = await driveLoad(server.url, { rps: 1500, durationS: cases(1, 2), inputs, check });
-    expect(report.failures).toEqual({});
-    expect(report.dropped).toBeGreaterThan(0.2 * report.sent);
-    expect(report.answered).toBeGreaterThan(0);
-    await expectAllAccounted(report, server);
-    const drops = (reason: string) => metric(text, 'inferplan_drops_total', `reason="${reason}"`);
-    const text = await server.metricsText();
-    expect(drops('deadline') + drops('overload')).toBe(report.dropped);
-    expect(drops('overload')).toBeGreaterThan(0);
-  });
+  inWholeRun(
+    'drops requests, rather than queue them for ever, when far more arrive than it can serve',
+    async () => {
+      const { server } = await serve(twoPartitions(2, 400, 10_000, 800));
+      const report = await driveLoad(server.url, { rps: 1500, durationS: cases(1, 2), inputs, check });
+      expect(report.failures).toEqual({});
+      expect(report.dropped).toBeGreaterThan(0.2 * report.sent);
+      expect(report.answered).toBeGreaterThan(0);
+      await expectAllAccounted(report, server);
+      const drops = (reason: string) => metric(text, 'inferplan_drops_total', `reason="${reason}"`);
+      const text = await server.metricsText();
+      expect(drops('deadline') + drops('overload')).toBe(report.dropped);
+      expect(drops('overload')).toBeGreaterThan(0);
+    },
+  );
 
   it('logs the events and decisions of its core, and a fresh core decides the same', async () => {
     const log: LogEntry[] = [];
@@ -234,25 +237,28 @@ describe('startServer() under driveLoad()', () => {
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 
-  it('serves by reservation too, retries the tasks of a lost batch alone, and writes a log that replays', async () => {
-    const { server, folder, log, lost } = await serveAndLose(4, 'reservation');
-    const load = { rps: 150, durationS: 2, arrivals: 'uniform', seed: 1, inputs, check } as const;
-    const report = await driveLoad(server.url, load);
-    await expectAllAccounted(report, server);
-    expect(report).toMatchObject({ sent: 300, answered: 300, failures: {} });
-    expect(lost).toHaveLength(4);
-    const down = log.findIndex(([word]) => word === 'deviceDown');
-    for (const task of lost) expect(executedWith(task, log.slice(down))[0]).toEqual([task]);
-    const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
-    const more = { rps: 20, durationS: 1, arrivals: 'uniform', rows: 3, inputs: many, check } as const;
-    const after = await driveLoad(server.url, more);
-    expect(after).toMatchObject({ sent: 20, answered: 20 });
-    const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
-    const topology = topologyOf(plan, { transfers: 'none' });
-    const answer = replay(log, (decisions) => new ReservationCore(topology, decisions));
-    expect(log.filter(([word]) => word === 'deviceDown')).toHaveLength(1);
-    expect(answer).toEqual({ same: true, entries: log.length });
-  });
+  inWholeRun(
+    'serves by reservation too, retries the tasks of a lost batch alone, and writes a log that replays',
+    async () => {
+      const { server, folder, log, lost } = await serveAndLose(4, 'reservation');
+      const load = { rps: 150, durationS: 2, arrivals: 'uniform', seed: 1, inputs, check } as const;
+      const report = await driveLoad(server.url, load);
+      await expectAllAccounted(report, server);
+      expect(report).toMatchObject({ sent: 300, answered: 300, failures: {} });
+      expect(lost).toHaveLength(4);
+      const down = log.findIndex(([word]) => word === 'deviceDown');
+      for (const task of lost) expect(executedWith(task, log.slice(down))[0]).toEqual([task]);
+      const many = Array.from({ length: 5 }, (_, i) => ({ x: inputOf(i, 3) }));
+      const more = { rps: 20, durationS: 1, arrivals: 'uniform', rows: 3, inputs: many, check } as const;
+      const after = await driveLoad(server.url, more);
+      expect(after).toMatchObject({ sent: 20, answered: 20 });
+      const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
+      const topology = topologyOf(plan, { transfers: 'none' });
+      const answer = replay(log, (decisions) => new ReservationCore(topology, decisions));
+      expect(log.filter(([word]) => word === 'deviceDown')).toHaveLength(1);
+      expect(answer).toEqual({ same: true, entries: log.length });
+    },
+  );
 
   it('restarts a killed executor, tries its tasks again, and loses nothing', async () => {
     const { server, log, lost, events } = await serveAndLose(2, 'stage-local');

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { AnswerMemory } from '../../src/runtime/answer-memory.js';
 import type { RunningServer } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { echo, inputOf, onePartition, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const MIB = 2 ** 20;
@@ -97,21 +98,25 @@ describe('a server whose clients do not read their answers', () => {
     }
   }, 120_000);
 
-  it('closes the connections on which nothing is read', async () => {
-    const { server, close } = await serve({ requestTimeoutMs: 5000 });
-    try {
-      const held = [unread(server), unread(server, 2)];
-      const both = 'inferplan_connections_closed_total{reason="unread"} 2';
-      await until(async () => (await server.metricsText()).includes(both));
-      const closed = Promise.all(held.map((socket) => once(socket, 'close')));
-      // The system still has the beginnings of what was not read.
-      for (const socket of held) socket.resume();
-      await closed;
-      expect(Math.max(...held.map(({ bytesRead }) => bytesRead))).toBeLessThan(text.length);
-    } finally {
-      await close();
-    }
-  }, 120_000);
+  inWholeRun(
+    'closes the connections on which nothing is read',
+    async () => {
+      const { server, close } = await serve({ requestTimeoutMs: 5000 });
+      try {
+        const held = [unread(server), unread(server, 2)];
+        const both = 'inferplan_connections_closed_total{reason="unread"} 2';
+        await until(async () => (await server.metricsText()).includes(both));
+        const closed = Promise.all(held.map((socket) => once(socket, 'close')));
+        // The system still has the beginnings of what was not read.
+        for (const socket of held) socket.resume();
+        await closed;
+        expect(Math.max(...held.map(({ bytesRead }) => bytesRead))).toBeLessThan(text.length);
+      } finally {
+        await close();
+      }
+    },
+    120_000,
+  );
 });
 
 describe('a client that ends its side after its request', () => {

@@ -6,6 +6,7 @@ import { ADDITIONS, withInsertion } from '../../scripts/additions/additions.js';
 import { compiled, faultyFiles } from '../../scripts/additions/program.js';
 import { tableText, withTable } from '../../scripts/additions/table.js';
 import { toldApart } from '../../scripts/additions/told-apart.js';
+import { inWholeRun } from '../cases.js';
 
 const SHAPES = `
 export type Shape = { kind: 'square'; side: number } | { kind: 'disc'; radius: number };
@@ -56,7 +57,7 @@ describe('compiled()', () => {
     expect([...faultyFiles(compiled(project))]).toEqual([]);
   });
 
-  it('finds the tables and switches that lack a member which is inserted', () => {
+  inWholeRun('finds the tables and switches that lack a member which is inserted', () => {
     const insertion = { file: 'src/shapes.ts', after: 'export type Shape =', member: "{ kind: 'trial' } |" };
     const overlay = new Map([[insertion.file, withInsertion(SHAPES, insertion)]]);
     const files = faultyFiles(compiled(project, overlay, compiled(project)));

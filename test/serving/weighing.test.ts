@@ -11,7 +11,7 @@ import {
 } from '../../src/serving/index.js';
 import { PARD_POLICIES } from '../../src/serving/stage-local/pard-policies.js';
 import { clashes } from '../../src/serving/stage-local/policy.js';
-import { cases, seeds } from '../cases.js';
+import { cases, seeds, whole } from '../cases.js';
 import { randomDag } from './dags.js';
 import { planOf } from './plans.js';
 import { type Arrival, runVirtual, STREAMS } from './virtual-driver.js';
@@ -71,14 +71,14 @@ function few(stream: Stream, together: boolean): Arrival[] {
 
 describe.each(Object.entries(PLACED))('weighing of one stage, as %s', (_name, policy) => {
   it('loses exactly the least weight of requests that wait together, as trying all orders finds it', () => {
-    for (const seed of seeds(300, 5000)) {
+    for (const seed of seeds(whole(60, 300), 5000)) {
       const arrivals = few(streamOf(seed, 'together'), true);
       expect([seed, weightOf(arrivals, inTime(arrivals, policy))]).toEqual([seed, mostWeight(arrivals)]);
     }
   });
 
   it('never has more weight in time than the best that knows all beforehand', () => {
-    for (const seed of seeds(200, 3000)) {
+    for (const seed of seeds(whole(50, 200), 3000)) {
       const arrivals = few(streamOf(seed, 'apart'), false);
       expect(weightOf(arrivals, inTime(arrivals, policy))).toBeLessThanOrEqual(mostWeight(arrivals));
     }
@@ -98,7 +98,7 @@ describe.each(Object.entries(PLACED))('weighing of one stage, as %s', (_name, po
   it('changes nothing while no request is late by the order alone', () => {
     const plain: StageLocalPolicy = { ...policy, weighing: { kind: 'none' } };
     let tried = 0;
-    for (const seed of seeds(300, 5000)) {
+    for (const seed of seeds(whole(60, 300), 5000)) {
       const arrivals = few(streamOf(seed, 'unhurried'), false);
       if (inTime(arrivals, plain).length < arrivals.length) continue;
       tried += 1;
@@ -108,7 +108,7 @@ describe.each(Object.entries(PLACED))('weighing of one stage, as %s', (_name, po
   });
 
   it('never loses a request because it alone weighs more, where all come together', () => {
-    for (const seed of seeds(200, 3000)) {
+    for (const seed of seeds(whole(50, 200), 3000)) {
       const stream = streamOf(seed, 'raised');
       const arrivals = few(stream, true);
       const before = inTime(arrivals, policy);
@@ -157,7 +157,7 @@ const decided = (log: readonly LogEntry[]) => log.filter(([word]) => word !== 'a
 
 describe.each(PRESETS)('weighing as %s', (_name, policy) => {
   it('decides as without weights where all weigh the same', () => {
-    for (const seed of seeds(4, 60)) {
+    for (const seed of seeds(whole(2, 4), 60)) {
       const plain = storm(seed, { ...policy, weighing: { kind: 'none' } }, () => undefined);
       expect(storm(seed, policy, () => undefined)).toEqual(plain);
       expect(decided(storm(seed, policy, () => 7))).toEqual(decided(plain));
@@ -178,7 +178,7 @@ describe('a log of weighed requests', () => {
     const policy = PARD_POLICIES.pard;
     const weighed: StageLocalPolicy = { ...policy, weighing: { kind: 'levels', margin: 0.25 } };
     let different = 0;
-    for (const seed of seeds(10, 100)) {
+    for (const seed of seeds(whole(3, 10), 100)) {
       const log = storm(seed, weighed, (i) => (i % 3 === 0 ? 10 : 1));
       const again = (entries: readonly LogEntry[]) => {
         const stream = streamOf(seed, 'weighed storm');

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diffPlanFiles, simulatePlan, validateFiles } from '../../src/api/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { compareSpec, describedSpec, solveSpec, usedSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -125,7 +126,7 @@ describe.each(KINDS)('a class of a %s spec that is an alias', (kind) => {
     expect(await validateFiles([spec])).toMatchObject([{ ok: false, faults: [own] }]);
   });
 
-  it('is told of in a note where no profile has its class', async () => {
+  inWholeRun('is told of in a note where no profile has its class', async () => {
     const cluster = CLUSTER.replace('as: L4', 'as: l4');
     const spec = await written(kind, cluster, 'mistyped');
     const solved = await solveSpec(spec);
@@ -146,14 +147,14 @@ describe.each(KINDS)('a class of a %s spec that is an alias', (kind) => {
     expect(document.notes).toContain(note);
   });
 
-  it('has no note of its own where a mix leaves it or its class out', async () => {
+  inWholeRun('has no note of its own where a mix leaves it or its class out', async () => {
     const { document } = await compareSpec(await written(kind, CLUSTER, 'one'), {
       mixes: ['L4=4', 'spot=4'],
     });
     expect(document.notes?.join() ?? '').not.toMatch(/L4|spot/);
   });
 
-  it('is compared in mixes with the class itself', async () => {
+  inWholeRun('is compared in mixes with the class itself', async () => {
     const mixes = ['L4=4', 'spot=4', 'L4=2,spot=2'];
     const { document } = await compareSpec(await written(kind, CLUSTER, 'mixes'), { mixes });
     expect(document.rows.map(({ status }) => status)).not.toContain('infeasible');

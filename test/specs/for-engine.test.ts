@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareSchedulers, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
 import type { EngineFigures, PooledPlan } from '../../src/formats/index.js';
 import { type SolveOptions, solveSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 import { EXAMPLE } from './specs.js';
 
 const FIGURES: EngineFigures = {
@@ -151,7 +152,7 @@ describe('simulatePlan()', () => {
     );
   });
 
-  it('simulates the engine in sweeps and comparisons too', async () => {
+  inWholeRun('simulates the engine in sweeps and comparisons too', async () => {
     const { path } = await solved({ for: 'ray-serve', engine });
     const swept = await sweepPlan(path, { duration: 2, sweep: 'load=0.2..0.4:2' });
     expect(swept.engine).toEqual(FIGURES);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { editsOf } from '../../../bench/edits/edits.js';
 import { Judge } from '../../../bench/edits/judge.js';
 import { PLAN_NAMES, writePlan } from '../../../bench/edits/written-plans.js';
-import { cases } from '../../cases.js';
+import { cases, whole } from '../../cases.js';
 
 let root: string;
 beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('no edited plan runs as if nobody had edited it, beside what it was mad
   it.each(PLAN_NAMES)('%s', async (name) => {
     const judge = await Judge.of(await writePlan(name, root));
     const all = editsOf(judge.document());
-    const every = cases(Math.ceil(all.length / 8), 3);
+    const every = cases(Math.ceil(all.length / whole(3, 8)), 3);
     const wrong: string[] = [];
     for (const edit of all.filter((_, i) => i % every === 5 % every)) {
       const { away, lacking, opened, beside, faults } = await judge.judged(edit);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ServedRun, servedRuns } from '../../../bench/pard/figures/served-runs.js';
 import { TRACE_VARIATIONS, type TraceName } from '../../../bench/pard/made-traces.js';
 import type { WorkerSteps } from '../../../bench/pard/oracle/problem.js';
+import { fewOf } from '../../cases.js';
 
 const SECONDS = 60;
 const SERVERS = ['pard', 'nexus', 'clipper++', 'naive'].map((name) => ({ name, scheduler: name }));
@@ -39,7 +40,7 @@ function holds(run: ServedRun, bound: number): void {
 
 describe('the twelve workloads of PARD, a minute of each', () => {
   it.each(
-    TWELVE,
+    fewOf(TWELVE, 4),
   )('have one outcome for each request, and no more in time than can be: %s-%s', async (application, trace) => {
     const asked = { application, trace, durationS: SECONDS, servers: SERVERS } as const;
     const { runs, bound = 0 } = await servedRuns({ ...asked, bounds: 'own-devices' });

@@ -12,6 +12,7 @@ import { overvalued } from '../../../bench/refute/pooled/values.js';
 import type { NoPlan, PooledPlan, Profile } from '../../../src/formats/index.js';
 import type { PlanExplanation, PooledProblem } from '../../../src/milp/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
+import { inWholeRun } from '../../cases.js';
 
 /** One block of 10 ms, or 12 ms for two requests, on a GPU or on half of one. */
 const PROFILE: Profile = {
@@ -106,25 +107,28 @@ describe('a plan', () => {
     expect(falseExplanations(made(30, 190), plan, { ...explanation, classes })).not.toEqual([]);
   });
 
-  it('that promises to hold more than it does, or has a bound that a plan passes, is refuted', async () => {
-    const spec = made(60, 100);
-    const solved = await solveSpec(await written(spec, folder), { hold: 0.95, threads: 1 });
-    if (solved.outcome !== 'plan' || solved.plan.kind !== 'pooled-plan') throw new Error(solved.outcome);
-    const { plan } = solved;
-    const problem = problemOf(spec);
-    const faults = async (models: PooledPlan['models']) => {
-      const path = join(folder, 'promise.json');
-      // Beside its spec a plan of another rate would be refused before it is simulated.
-      await writeFile(path, JSON.stringify({ ...plan, models, inputs: [] }));
-      return brokenPromises({ ...plan, models }, path, problem);
-    };
-    expect(await faults(plan.models)).toEqual([]);
-    expect(boundPassed({ ...plan, hold: { ...plan.hold!, bound: 1.5 } }, problem)).not.toEqual([]);
-    // In other runs fewer are in time at a rate that the pools hardly serve.
-    const held = plan.models.map((model) => ({ ...model, heldRps: 0.99 * model.throughputRps }));
-    const broken = await faults(held.map((model) => ({ ...model, rps: model.heldRps })));
-    expect(broken.map(({ claim }) => claim).join()).toContain('0.95 of m are in time');
-  });
+  inWholeRun(
+    'that promises to hold more than it does, or has a bound that a plan passes, is refuted',
+    async () => {
+      const spec = made(60, 100);
+      const solved = await solveSpec(await written(spec, folder), { hold: 0.95, threads: 1 });
+      if (solved.outcome !== 'plan' || solved.plan.kind !== 'pooled-plan') throw new Error(solved.outcome);
+      const { plan } = solved;
+      const problem = problemOf(spec);
+      const faults = async (models: PooledPlan['models']) => {
+        const path = join(folder, 'promise.json');
+        // Beside its spec a plan of another rate would be refused before it is simulated.
+        await writeFile(path, JSON.stringify({ ...plan, models, inputs: [] }));
+        return brokenPromises({ ...plan, models }, path, problem);
+      };
+      expect(await faults(plan.models)).toEqual([]);
+      expect(boundPassed({ ...plan, hold: { ...plan.hold!, bound: 1.5 } }, problem)).not.toEqual([]);
+      // In other runs fewer are in time at a rate that the pools hardly serve.
+      const held = plan.models.map((model) => ({ ...model, heldRps: 0.99 * model.throughputRps }));
+      const broken = await faults(held.map((model) => ({ ...model, rps: model.heldRps })));
+      expect(broken.map(({ claim }) => claim).join()).toContain('0.95 of m are in time');
+    },
+  );
 });
 
 describe('an answer without a plan', () => {

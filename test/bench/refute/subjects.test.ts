@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { refuteAll } from '../../../bench/refute/refute-all.js';
-import { cases } from '../../cases.js';
+import { cases, whole } from '../../cases.js';
 
 const PROGRAM = createRequire(import.meta.url).resolve('#dist/bench/refute/run.js');
 const MOST_MS = 3_600_000;
@@ -18,7 +18,7 @@ describe('nothing is refuted that the program claims of', () => {
   it.each(subjects)(
     '%s',
     async (subject) => {
-      const count = cases(3, 500);
+      const count = cases(whole(1, 3), 500);
       const args = [PROGRAM, subject, '--seed', '2', '--cases', String(count)];
       const { stdout } = await promisify(execFile)(process.execPath, args).catch((error) => error);
       expect(stdout).toMatch(new RegExp(`^${subject}: ${count} cases, 0 refutations in 0 of them$`, 'm'));
@@ -37,7 +37,7 @@ const ONCE_REFUTED = [
   ],
 ] as const;
 
-it.each(ONCE_REFUTED)(
+it.each(whole<(typeof ONCE_REFUTED)[number][]>([], [...ONCE_REFUTED]))(
   '%s of seed %i, case %i, once refuted, is not any more: %s',
   async (subject, seed, only) => {
     const args = [PROGRAM, subject, '--seed', String(seed), '--only', String(only)];

@@ -8,6 +8,7 @@ import {
   type ServeOptions,
   startServer,
 } from '../../../src/runtime/index.js';
+import { inWholeRun } from '../../cases.js';
 import { byHand, tinyPlan, writeWorkflowBundle } from './workflow-bundle.js';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -114,7 +115,7 @@ describe('startServer(), of workflows,', () => {
     expectByHand(good, [[3, 3]]);
   });
 
-  it('answers all requests although executors are killed', async () => {
+  inWholeRun('answers all requests although executors are killed', async () => {
     const { server, events } = await served();
     const requests = Array.from({ length: 60 }, drawRows);
     const answers: Promise<Answered>[] = [];

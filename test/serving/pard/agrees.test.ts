@@ -3,7 +3,7 @@ import { type Stream, streamOf, streamsOf } from '../../../src/random/index.js';
 import type { Pool, ServingCore, StageTopology, VirtualDevice } from '../../../src/serving/index.js';
 import { SCHEDULERS } from '../../../src/serving/schedulers.js';
 import { PARD_POLICIES } from '../../../src/serving/stage-local/index.js';
-import { seeds } from '../../cases.js';
+import { seeds, whole } from '../../cases.js';
 import { runVirtual, type WatchedCore } from '../virtual-driver.js';
 import { type DispatchRule, durationNs, edgesOf, type Fate, type Pipeline } from './pipeline.js';
 import { randomChain, randomDag, withApplications, withUnlike } from './random-pipelines.js';
@@ -148,21 +148,25 @@ function difference(
 }
 
 describe('the core and the re-simulation', () => {
-  const chain = (stream: Stream) => randomChain(stream, 400);
-  const dag = (stream: Stream) => randomDag(stream, 150);
+  const chain = (stream: Stream) => randomChain(stream, whole(200, 400));
+  const dag = (stream: Stream) => randomDag(stream, whole(100, 150));
   const shared = (stream: Stream) => withApplications(stream, dag(stream));
   const shapes = {
-    chains: { draw: chain, quick: 4, long: 200 },
-    'DAGs, of requests of one or more rows': { draw: dag, quick: 5, long: 400 },
-    'DAGs that applications share, each with an SLO of its own': { draw: shared, quick: 5, long: 400 },
-    'DAGs whose stages share their state at once': { draw: dag, quick: 2, long: 200, periodNs: 0 },
+    chains: { draw: chain, quick: whole(1, 4), long: 200 },
+    'DAGs, of requests of one or more rows': { draw: dag, quick: whole(1, 5), long: 400 },
+    'DAGs that applications share, each with an SLO of its own': {
+      draw: shared,
+      quick: whole(1, 5),
+      long: 400,
+    },
+    'DAGs whose stages share their state at once': { draw: dag, quick: whole(1, 2), long: 200, periodNs: 0 },
     'chains of unlike devices': {
       draw: (stream: Stream) => withUnlike(stream, chain(stream)),
-      ...{ quick: 4, long: 200 },
+      ...{ quick: whole(1, 4), long: 200 },
     },
     'DAGs of unlike devices': {
       draw: (stream: Stream) => withUnlike(stream, dag(stream)),
-      ...{ quick: 2, long: 200 },
+      ...{ quick: whole(1, 2), long: 200 },
     },
   };
   for (const [what, { quick, long, ...shape }] of Object.entries(shapes))
@@ -177,7 +181,7 @@ describe('the core and the re-simulation', () => {
 describe('classes of devices that are equal', () => {
   it('serve as if there were one', () => {
     for (const name of SCHEDULER_NAMES)
-      for (const seed of seeds(2, 20)) {
+      for (const seed of seeds(whole(1, 2), 20)) {
         const chain = randomChain(streamOf(seed, 'pard/alike'), 300);
         const stages = chain.stages.map((stage) => ({
           ...stage,
@@ -193,7 +197,7 @@ describe('classes of devices that are equal', () => {
 
 describe('the schedulers that form batches when a device is free', () => {
   it('serve as naive does where each stage has one device, since collecting ahead changes nothing in order of arrival', () => {
-    for (const seed of seeds(20, 300)) {
+    for (const seed of seeds(whole(6, 20), 300)) {
       const stream = streamOf(seed, 'pard/agrees');
       // Where much comes at one instant, these schedulers look at a device before its next tasks are handed on.
       const chain = randomChain(stream, 200, [1]);
@@ -211,7 +215,7 @@ describe('the schedulers that form batches when a device is free', () => {
 
 describe('branches that are learnt', () => {
   it('change nothing where there are none, since the same waits are drawn', () => {
-    for (const seed of seeds(4, 100)) {
+    for (const seed of seeds(whole(2, 4), 100)) {
       const chain = randomChain(streamOf(seed, 'pard/learnt'), 400);
       const served = (['worst', 'learnt'] as const).map((branches) => {
         const drop = { ...PARD_POLICIES.pard.drop, branches };

@@ -15,7 +15,7 @@ import { Tuning } from '../../../src/serving/tuning/index.js';
 import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
 import { DeviceState, simulate } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';
-import { LONG, seeds } from '../../cases.js';
+import { inWholeRun, LONG, seeds } from '../../cases.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';
 import { evenly, S, setOf } from './tuned.js';
 
@@ -117,7 +117,7 @@ describe('a core with a tuner', () => {
     expect(changes).toEqual(['1.03 a comesUp', '1.53 a up']);
   });
 
-  it('counts a device that is retired while it runs a batch until the batch ends', () => {
+  inWholeRun('counts a device that is retired while it runs a batch until the batch ends', () => {
     const seen = { full: 0, runs: 0 };
     for (const seed of seeds(2, 20))
       for (const tuner of LONG ? ['inferline', 'ds2', 'hpa', 'kpa', 'by-rate'] : ['kpa', 'by-rate']) {

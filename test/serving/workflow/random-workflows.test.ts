@@ -7,7 +7,7 @@ import {
   ROUND_ROBIN_POLICY,
   type WorkflowPolicy,
 } from '../../../src/serving/index.js';
-import { cases } from '../../cases.js';
+import { cases, whole } from '../../cases.js';
 import { randomTroubles, type Trial, tried } from './trial.js';
 import { randomRun, randomShape, type Shape } from './workflows.js';
 
@@ -59,7 +59,7 @@ function tight(shape: Shape, stream: Stream): Shape {
 
 describe('a core of dynamic workflows', () => {
   it.each(Object.keys(POLICIES))('ends every request once and breaks no rule, as %s', (name) => {
-    for (let seed = 0; seed < cases(20, 300); seed++) {
+    for (let seed = 0; seed < cases(whole(6, 20), 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -77,7 +77,7 @@ describe('a core of dynamic workflows', () => {
 
   it.each(Object.keys(POLICIES))('ends every request once whatever goes wrong, as %s', (name) => {
     const all = { dropped: 0, failed: 0, left: 0 };
-    for (let seed = 0; seed < cases(20, 300); seed++) {
+    for (let seed = 0; seed < cases(whole(6, 20), 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -104,7 +104,7 @@ describe('a core of dynamic workflows', () => {
   });
 
   it.each(Object.keys(POLICIES))('lets no request wait for ever where memory is scarce, as %s', (name) => {
-    for (let seed = 0; seed < cases(30, 400); seed++) {
+    for (let seed = 0; seed < cases(whole(8, 30), 400); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = tight(randomShape(stream), stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));

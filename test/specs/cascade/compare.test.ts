@@ -6,15 +6,19 @@ import { parseArtifact } from '../../../src/artifacts/index.js';
 import { type CascadeSpec, type CompareRow, InputError } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile, writeFamily } from '../../cascade-specs.js';
+import { inWholeRun, whole } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 let folder: string;
 let spec: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-compared-'));
-  spec = await writeFamily(folder);
+  spec = await writeFamily(folder, FEW_RANGES);
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Each range of a plan is confirmed by simulations of its own: fewer are as good where nothing is asked of them. */
+const FEW_RANGES = whole({ load: { maxRps: 400, ranges: 2 } }, {});
 
 const at = (name: string): string => join(folder, name);
 
@@ -37,7 +41,7 @@ async function setCluster(counts: Readonly<Record<string, number>>): Promise<voi
 
 /** aloneRow solves the spec with an SLO by itself, and gives what its row must have. */
 async function aloneRow(slo: CascadeSpec['slo'], head: object): Promise<object> {
-  await writeFile(spec, JSON.stringify({ ...FAMILY_SPEC, slo }));
+  await writeFile(spec, JSON.stringify({ ...FAMILY_SPEC, ...FEW_RANGES, slo }));
   const solved = await solveSpec(spec);
   if (solved.outcome === 'gear-plan') {
     const { status, objective, accuracy, p95Ms, hourlyCost } = solved.plan;
@@ -62,23 +66,25 @@ describe('compareSpec() of a cascade', () => {
   });
 
   it('gives for each cluster and latency what solving it alone gives', async () => {
+    const latenciesMs = whole([0.7, 60.7], [0.7, 30.7, 60.7]);
+    const mixes = ['V100=1', 'V100=2'];
     const { document } = await compareSpec(spec, {
-      mixes: ['V100=1', 'V100=2'],
-      sweeps: ['slo=0.7ms..60.7ms:3'],
+      mixes,
+      sweeps: [`slo=0.7ms..60.7ms:${latenciesMs.length}`],
     });
     parseArtifact(JSON.stringify(document), 'comparison', ['comparison']);
-    expect(document).toMatchObject({ complete: true, cases: 6, version: '1.5' });
+    expect(document).toMatchObject({ complete: true, cases: 2 * latenciesMs.length, version: '1.5' });
     const alone: object[] = [];
     for (const count of [1, 2]) {
       await writeFile(at('cluster.yaml'), `devices: { V100: { count: ${count}, hourlyCost: 3 } }\n`);
-      for (const latencyMs of [0.7, 30.7, 60.7])
+      for (const latencyMs of latenciesMs)
         alone.push(
           await aloneRow({ latencyMs }, { mix: { V100: count }, slo: `${latencyMs} ms`, sloMs: [latencyMs] }),
         );
     }
     expect(document.rows).toMatchObject(alone);
     const plans = document.rows.filter(({ accuracy }) => accuracy !== undefined);
-    expect(new Set(plans.map(({ accuracy }) => accuracy)).size).toBeGreaterThan(2);
+    expect(new Set(plans.map(({ accuracy }) => accuracy)).size).toBeGreaterThan(whole(1, 2));
     expect(new Set(document.rows.map(({ status }) => status)).has('infeasible')).toBe(true);
     for (const row of plans) {
       expect(row.throughputRps).toBe(400);
@@ -89,19 +95,21 @@ describe('compareSpec() of a cascade', () => {
 
   it('never is less accurate, and has no lower bound, as latencies grow and devices come', async () => {
     await setCluster({ V100: 1, K80: 1 });
-    const mixes = ['K80=1', 'V100=1', 'V100=1,K80=2', 'V100=2,K80=2'];
-    const { document } = await compareSpec(spec, { mixes, sweeps: ['slo=3x..90x:4'] });
+    const mixes = ['K80=1', 'V100=1', 'V100=1,K80=2', ...whole([], ['V100=2,K80=2'])];
+    const latencies = whole(2, 4);
+    const { document } = await compareSpec(spec, { mixes, sweeps: [`slo=3x..90x:${latencies}`] });
     const [first] = document.rows;
     expect(first?.sloMs[0]).toBeCloseTo(3 * 0.8, 9);
     const accuracies = document.rows.map(({ accuracy }) => accuracy ?? 0);
     const bounds = document.rows.map(({ objective }) => objective?.bound ?? 0);
     for (const figures of [accuracies, bounds]) {
-      for (let row = 0; row < 16; row++) {
-        if (row % 4 > 0) expect(figures[row]!).toBeGreaterThanOrEqual(figures[row - 1]!);
-        if (row >= 8) expect(figures[row]!).toBeGreaterThanOrEqual(figures[row - 4]!);
+      expect(figures).toHaveLength(mixes.length * latencies);
+      for (let row = 0; row < figures.length; row++) {
+        if (row % latencies > 0) expect(figures[row]!).toBeGreaterThanOrEqual(figures[row - 1]!);
+        if (row >= 2 * latencies) expect(figures[row]!).toBeGreaterThanOrEqual(figures[row - latencies]!);
       }
     }
-    expect(accuracies.filter((accuracy) => accuracy > 0).length).toBeGreaterThan(9);
+    expect(accuracies.filter((accuracy) => accuracy > 0).length).toBeGreaterThan(whole(2, 9));
     for (const { status, objective } of document.rows)
       if (objective !== undefined) {
         expect(objective.bound).toBeGreaterThanOrEqual(objective.value);
@@ -109,8 +117,8 @@ describe('compareSpec() of a cascade', () => {
       }
   });
 
-  it('asks for the accuracies of a sweep, where the p95 grows with what is promised', async () => {
-    await writeFamily(folder, { slo: { accuracy: 0.6 } });
+  inWholeRun('asks for the accuracies of a sweep, where the p95 grows with what is promised', async () => {
+    await writeFamily(folder, { ...FEW_RANGES, slo: { accuracy: 0.6 } });
     const { document } = await compareSpec(spec, { sweeps: ['accuracy=0.7..0.99:4'] });
     expect(document.rows.map(({ sloAccuracy }) => sloAccuracy)).toEqual([
       0.7, 0.796666666667, 0.893333333333, 0.99,

@@ -13,6 +13,7 @@ import type {
   SimulationReport,
 } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
+import { inWholeRun } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -138,22 +139,25 @@ describe('a pipeline with applications', () => {
     expect(costs[1]).toBeGreaterThanOrEqual(costs[2] as number);
   });
 
-  it('ends with 3 where one has too short an SLO, names it, and names SLOs of all that a plan then meets', async () => {
-    await asked([{ ...TWO[0]!, sloMs: 2 }, TWO[1]!], 'inferline');
-    const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(/the SLO of live would have to be about [0-9.]+ ms, and it is 2 ms/);
-    const { models } = JSON.parse(stdout) as NoPlan;
-    expect(models.map(({ name, sloMs }) => [name, sloMs])).toEqual([
-      ['live', 2],
-      ['archive', 400],
-    ]);
-    await asked(
-      TWO.map((one, k) => ({ ...one, sloMs: models[k]?.smallestFeasibleSloMs as number })),
-      'inferline',
-    );
-    await solved();
-  });
+  inWholeRun(
+    'ends with 3 where one has too short an SLO, names it, and names SLOs of all that a plan then meets',
+    async () => {
+      await asked([{ ...TWO[0]!, sloMs: 2 }, TWO[1]!], 'inferline');
+      const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/the SLO of live would have to be about [0-9.]+ ms, and it is 2 ms/);
+      const { models } = JSON.parse(stdout) as NoPlan;
+      expect(models.map(({ name, sloMs }) => [name, sloMs])).toEqual([
+        ['live', 2],
+        ['archive', 400],
+      ]);
+      await asked(
+        TWO.map((one, k) => ({ ...one, sloMs: models[k]?.smallestFeasibleSloMs as number })),
+        'inferline',
+      );
+      await solved();
+    },
+  );
 
   it('is refused where its plan was edited: shares, names, an SLO, or figures of its sample', async () => {
     await asked(TWO, 'inferline');
@@ -191,29 +195,32 @@ describe('a pipeline with applications', () => {
     await expect(simulatePlan(at('plan.json'), { priorities: '1=1' })).rejects.toThrow(told);
   });
 
-  it('is compared under schedulers by application, and with another plan by what is asked', async () => {
-    await asked(TWO);
-    const made = await solved();
-    const { code, stdout } = await plan([
-      ...['simulate', at('plan.json'), '--json', '--schedulers', 'pard,fifo', '--load', '1.3'],
-      ...['--duration', '5s'],
-    ]);
-    expect(code).toBe(0);
-    const { rows } = JSON.parse(stdout) as SchedulerComparison;
-    for (const { applications = [], goodputRps, dropsByStage } of rows) {
-      expect(applications.map(({ name }) => name)).toEqual(['live', 'archive']);
-      const sum = applications.reduce((all, one) => all + one.goodputRps.mean, 0);
-      expect(sum).toBeCloseTo(goodputRps.mean, 6);
-      for (const { dropsByStage: own } of applications)
-        expect(Object.keys(own ?? {})).toEqual(Object.keys(dropsByStage ?? {}));
-    }
-    await writeFile(at('other.json'), JSON.stringify(made));
-    await asked([{ ...TWO[0]!, weight: 4 }, TWO[1]!]);
-    await solved();
-    const diff = await plan(['diff', at('other.json'), at('plan.json')]);
-    expect(diff.stdout).toContain('live (0.25 of the load) 99 % in 60 ms');
-    expect(diff.stdout).toContain('live (0.25 of the load, weight 4) 99 % in');
-  });
+  inWholeRun(
+    'is compared under schedulers by application, and with another plan by what is asked',
+    async () => {
+      await asked(TWO);
+      const made = await solved();
+      const { code, stdout } = await plan([
+        ...['simulate', at('plan.json'), '--json', '--schedulers', 'pard,fifo', '--load', '1.3'],
+        ...['--duration', '5s'],
+      ]);
+      expect(code).toBe(0);
+      const { rows } = JSON.parse(stdout) as SchedulerComparison;
+      for (const { applications = [], goodputRps, dropsByStage } of rows) {
+        expect(applications.map(({ name }) => name)).toEqual(['live', 'archive']);
+        const sum = applications.reduce((all, one) => all + one.goodputRps.mean, 0);
+        expect(sum).toBeCloseTo(goodputRps.mean, 6);
+        for (const { dropsByStage: own } of applications)
+          expect(Object.keys(own ?? {})).toEqual(Object.keys(dropsByStage ?? {}));
+      }
+      await writeFile(at('other.json'), JSON.stringify(made));
+      await asked([{ ...TWO[0]!, weight: 4 }, TWO[1]!]);
+      await solved();
+      const diff = await plan(['diff', at('other.json'), at('plan.json')]);
+      expect(diff.stdout).toContain('live (0.25 of the load) 99 % in 60 ms');
+      expect(diff.stdout).toContain('live (0.25 of the load, weight 4) 99 % in');
+    },
+  );
 
   it('is no sweep of SLOs, but compares clusters', async () => {
     await asked(TWO, 'inferline');

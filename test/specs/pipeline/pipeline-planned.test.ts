@@ -18,6 +18,7 @@ import { planOpen } from '../../../src/inferline/plan-open.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { loadPipeline } from '../../../src/specs/pipeline/pipeline.js';
 import { planningTools } from '../../../src/specs/pipeline/planning-job.js';
+import { inWholeRun } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -109,24 +110,27 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(inTime / arrived).toBeCloseTo(sample?.attainment as number, 12);
   });
 
-  it('says reproducible: false where a clock ended the search, and is validated all the same', async () => {
-    const { open, spec, files } = await loadPipeline(await loadArtifact(at('spec.yaml'), ['pipeline']));
-    const job = { open: open as NonNullable<typeof open>, spec: spec.value, files };
-    const tools = planningTools(job);
-    const whole = await planOpen(job, tools, () => false);
-    expect(whole).toMatchObject({ status: 'feasible', finished: true });
-    if (whole.status !== 'feasible') return;
-    expect(whole.plan).not.toHaveProperty('reproducible');
-    // A counted limit ends a search at the same estimate again.
-    const worked = await planOpen({ ...job, work: whole.estimates - 20 }, tools, () => false);
-    expect(worked).toMatchObject({ status: 'feasible', finished: false });
-    expect(worked.status === 'feasible' && worked.plan).not.toHaveProperty('reproducible');
-    const cut = await planOpen(job, tools, (estimates) => estimates >= whole.estimates - 20);
-    expect(cut).toMatchObject({ status: 'feasible', finished: false, plan: { reproducible: false } });
-    const made = await solved();
-    await writeFile(at('plan.json'), JSON.stringify({ ...made, reproducible: false }));
-    expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
-  });
+  inWholeRun(
+    'says reproducible: false where a clock ended the search, and is validated all the same',
+    async () => {
+      const { open, spec, files } = await loadPipeline(await loadArtifact(at('spec.yaml'), ['pipeline']));
+      const job = { open: open as NonNullable<typeof open>, spec: spec.value, files };
+      const tools = planningTools(job);
+      const whole = await planOpen(job, tools, () => false);
+      expect(whole).toMatchObject({ status: 'feasible', finished: true });
+      if (whole.status !== 'feasible') return;
+      expect(whole.plan).not.toHaveProperty('reproducible');
+      // A counted limit ends a search at the same estimate again.
+      const worked = await planOpen({ ...job, work: whole.estimates - 20 }, tools, () => false);
+      expect(worked).toMatchObject({ status: 'feasible', finished: false });
+      expect(worked.status === 'feasible' && worked.plan).not.toHaveProperty('reproducible');
+      const cut = await planOpen(job, tools, (estimates) => estimates >= whole.estimates - 20);
+      expect(cut).toMatchObject({ status: 'feasible', finished: false, plan: { reproducible: false } });
+      const made = await solved();
+      await writeFile(at('plan.json'), JSON.stringify({ ...made, reproducible: false }));
+      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+    },
+  );
 
   it('is simulated with the load that it was planned for, unless options say otherwise', async () => {
     const made = await solved();
@@ -139,7 +143,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(half.workload.models[0]?.rps).toBeCloseTo(made.throughputRps / 2, 9);
   });
 
-  it('is planned for a window of a trace, and simulated with it', async () => {
+  inWholeRun('is planned for a window of a trace, and simulated with it', async () => {
     // The second hour has twice the requests of the first, in a day of them.
     const minutes = Array.from({ length: 180 }, (_, i) => `60,${i >= 60 && i < 120 ? 60 : 30}`);
     await writeFile(at('day.csv'), `interval_s,count\n${minutes.join('\n')}\n`);
@@ -379,24 +383,29 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     }
   });
 
-  it('ends with 3 for a further objective that is too short, and names SLOs that a plan then meets', async () => {
-    await changeSpec((spec) => {
-      spec.objectives = [{ sloMs: 3, attainment: 0.5 }];
-    });
-    const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(
-      /the SLO of 50 % of the requests would have to be about [0-9.]+ ms, and it is 3 ms/,
-    );
-    expect(stderr).toMatch(/SLOs of [0-9.]+ ms \(99 %\), [0-9.]+ ms \(50 %\) can be met, at/);
-    const { models } = JSON.parse(stdout) as NoPlan;
-    const [model] = models;
-    await changeSpec((spec) => {
-      spec.sloMs = model?.smallestFeasibleSloMs as number;
-      spec.objectives = [{ sloMs: model?.objectives?.[0]?.smallestFeasibleSloMs as number, attainment: 0.5 }];
-    });
-    expect((await solved()).objectives?.[0]?.sampleAttainment).toBeGreaterThanOrEqual(0.5);
-  });
+  inWholeRun(
+    'ends with 3 for a further objective that is too short, and names SLOs that a plan then meets',
+    async () => {
+      await changeSpec((spec) => {
+        spec.objectives = [{ sloMs: 3, attainment: 0.5 }];
+      });
+      const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
+      expect(code).toBe(3);
+      expect(stderr).toMatch(
+        /the SLO of 50 % of the requests would have to be about [0-9.]+ ms, and it is 3 ms/,
+      );
+      expect(stderr).toMatch(/SLOs of [0-9.]+ ms \(99 %\), [0-9.]+ ms \(50 %\) can be met, at/);
+      const { models } = JSON.parse(stdout) as NoPlan;
+      const [model] = models;
+      await changeSpec((spec) => {
+        spec.sloMs = model?.smallestFeasibleSloMs as number;
+        spec.objectives = [
+          { sloMs: model?.objectives?.[0]?.smallestFeasibleSloMs as number, attainment: 0.5 },
+        ];
+      });
+      expect((await solved()).objectives?.[0]?.sampleAttainment).toBeGreaterThanOrEqual(0.5);
+    },
+  );
 
   it('plans with 95th percentiles where asked, which costs more and is kept when executions vary', async () => {
     await changeSpec((spec) => {

@@ -9,6 +9,7 @@ import { ToldFaults } from '../../../src/formats/index.js';
 import { chosenTuner, plannedScheduler, planTopologyOf } from '../../../src/plans/index.js';
 import { liveScheduler } from '../../../src/runtime/scheduler.js';
 import { solveSpec } from '../../../src/specs/index.js';
+import { inWholeRun } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -88,7 +89,7 @@ describe('a planned pipeline with a tuner', () => {
     expect(tuned.overall.attainment).toBeGreaterThan(fixed.overall.attainment as number);
   });
 
-  it('is refused where its standby devices or what they cost were edited', async () => {
+  inWholeRun('is refused where its standby devices or what they cost were edited', async () => {
     const made = await solved();
     const i = standbyIn(made).findIndex((count) => count > 0);
     const more = structuredClone(made);

@@ -12,7 +12,7 @@ import {
   type PipelineSpec,
 } from '../../../src/formats/index.js';
 import { solveSpec, solveTogether } from '../../../src/specs/index.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun, whole } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -37,7 +37,7 @@ async function writeSpec(
   delete spec.shared;
   for (const stage of spec.stages)
     for (const key of ['device', 'batch', 'replicas', 'standby'] as const) delete stage[key];
-  const load = { arrivals: 'gamma' as const, rps, cv: 2, duration: '2s' };
+  const load = { arrivals: 'gamma' as const, rps, cv: 2, duration: whole('500ms', '2s') };
   // Of other schedulers, the exact method proves no least cost.
   const serving = method === 'exact' ? { serving: { scheduler: 'inferline' } } : {};
   await writeFile(
@@ -118,54 +118,60 @@ describe('solveTogether()', () => {
     expect(await validateFiles(files)).toMatchObject([{ ok: false }, { ok: true }]);
   });
 
-  it('divides the devices that no plan uses among those with a tuner, which say what they may activate', async () => {
-    await writeCount(40);
-    await writeSpec('a', { rps: 400, method: 'inferline', tuner: 'inferline' });
-    await writeSpec('b', { rps: 400, method: 'inferline' });
-    const counted = async () => {
-      const { code, stdout } = await plan(['solve', ...specs(), '-o', at('plans')]);
-      expect(code).toBe(0);
-      const files = ['plans/a.plan.json', 'plans/b.plan.json'].map(at);
-      expect(await validateFiles(files)).toMatchObject([{ ok: true }, { ok: true }]);
-      const plans = await Promise.all(
-        files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as PipelinePlan),
-      );
-      return { stdout, uses: plans.map(({ classes }) => classes.L4 ?? { used: 0 }) };
-    };
-    const one = await counted();
-    const [a, b] = one.uses;
-    expect(a?.standby).toBeGreaterThan(0);
-    expect([b?.standby, b?.count]).toEqual([undefined, b?.used]);
-    expect((a?.count ?? 0) + (b?.count ?? 0)).toBe(40);
-    expect(one.stdout).toMatch(/^a: the tuner inferline may activate .*L4/m);
-    expect(one.stdout).not.toMatch(/^b: /m);
-    await writeSpec('b', { rps: 400, method: 'inferline', tuner: 'inferline' });
-    const two = await counted();
-    expect(two.uses.map(({ count }) => count).reduce((sum = 0, count = 0) => sum + count)).toBe(40);
-    for (const { standby } of two.uses) expect(standby).toBeGreaterThan(0);
-    // Where the plans use all that there is, their tuners have nothing to activate, and that is said.
-    await writeCount(two.uses.reduce((sum, { used }) => sum + used, 0));
-    const none = await counted();
-    for (const { standby, count, used } of none.uses) expect([standby, count]).toEqual([undefined, used]);
-  });
+  inWholeRun(
+    'divides the devices that no plan uses among those with a tuner, which say what they may activate',
+    async () => {
+      await writeCount(40);
+      await writeSpec('a', { rps: 400, method: 'inferline', tuner: 'inferline' });
+      await writeSpec('b', { rps: 400, method: 'inferline' });
+      const counted = async () => {
+        const { code, stdout } = await plan(['solve', ...specs(), '-o', at('plans')]);
+        expect(code).toBe(0);
+        const files = ['plans/a.plan.json', 'plans/b.plan.json'].map(at);
+        expect(await validateFiles(files)).toMatchObject([{ ok: true }, { ok: true }]);
+        const plans = await Promise.all(
+          files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as PipelinePlan),
+        );
+        return { stdout, uses: plans.map(({ classes }) => classes.L4 ?? { used: 0 }) };
+      };
+      const one = await counted();
+      const [a, b] = one.uses;
+      expect(a?.standby).toBeGreaterThan(0);
+      expect([b?.standby, b?.count]).toEqual([undefined, b?.used]);
+      expect((a?.count ?? 0) + (b?.count ?? 0)).toBe(40);
+      expect(one.stdout).toMatch(/^a: the tuner inferline may activate .*L4/m);
+      expect(one.stdout).not.toMatch(/^b: /m);
+      await writeSpec('b', { rps: 400, method: 'inferline', tuner: 'inferline' });
+      const two = await counted();
+      expect(two.uses.map(({ count }) => count).reduce((sum = 0, count = 0) => sum + count)).toBe(40);
+      for (const { standby } of two.uses) expect(standby).toBeGreaterThan(0);
+      // Where the plans use all that there is, their tuners have nothing to activate, and that is said.
+      await writeCount(two.uses.reduce((sum, { used }) => sum + used, 0));
+      const none = await counted();
+      for (const { standby, count, used } of none.uses) expect([standby, count]).toEqual([undefined, used]);
+    },
+  );
 
-  it('says which class is too scarce and how many more would do, and of one without a plan alone why', async () => {
-    const needed = [0, 0];
-    for (const [k, name] of ['a', 'b'].entries())
-      while ((await costAlone(name, needed[k]!)) === Number.POSITIVE_INFINITY) needed[k]!++;
-    await writeCount(needed[0]! + needed[1]! - 2);
-    const { code, stdout, stderr } = await plan(['solve', ...specs(), '--json']);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(/together they have none: there are \d+ L4, and with 2 more there is a plan/);
-    expect(JSON.parse(stdout)).toMatchObject({
-      kind: 'no-plan',
-      reasons: [{ code: 'too-few-gpus', missing: { L4: 2 } }],
-      models: [{ name: 'a' }, { name: 'b' }],
-    });
-    await writeCount(needed[0]! - 1);
-    const alone = await plan(['solve', ...specs()]);
-    expect([alone.code, alone.stderr]).toEqual([3, expect.stringMatching(/^ *a: .*needs more replicas/m)]);
-  });
+  inWholeRun(
+    'says which class is too scarce and how many more would do, and of one without a plan alone why',
+    async () => {
+      const needed = [0, 0];
+      for (const [k, name] of ['a', 'b'].entries())
+        while ((await costAlone(name, needed[k]!)) === Number.POSITIVE_INFINITY) needed[k]!++;
+      await writeCount(needed[0]! + needed[1]! - 2);
+      const { code, stdout, stderr } = await plan(['solve', ...specs(), '--json']);
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/together they have none: there are \d+ L4, and with 2 more there is a plan/);
+      expect(JSON.parse(stdout)).toMatchObject({
+        kind: 'no-plan',
+        reasons: [{ code: 'too-few-gpus', missing: { L4: 2 } }],
+        models: [{ name: 'a' }, { name: 'b' }],
+      });
+      await writeCount(needed[0]! - 1);
+      const alone = await plan(['solve', ...specs()]);
+      expect([alone.code, alone.stderr]).toEqual([3, expect.stringMatching(/^ *a: .*needs more replicas/m)]);
+    },
+  );
 
   it('refuses at once unlike clusters, equal names and methods that do not search', async () => {
     await writeSpec('b', { rps: 300, method: 'coarse-mean' });

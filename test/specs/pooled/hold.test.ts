@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, sweepPlan, validateFiles } from '../../../src/api/index.js';
 import type { NoPlan, PooledPlan, PooledSpec, Profile } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
+import { inWholeRun, WHOLE } from '../../cases.js';
 import { plan as command } from '../../cli/plan.js';
 import { writeRandomSpec, writeSpec } from '../specs.js';
 
@@ -38,23 +39,26 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect(await outcome(105, { hold: 0.9 })).toBe('infeasible');
   });
 
-  it('writes a plan of a lowered price that validates, whose runs give the shares that it says', async () => {
-    const shape = { models: 2, mostGpus: 12 };
-    const { path } = await writeRandomSpec(folder, 8, shape, { objective: 'cost' });
-    // Under another scheduler, the search for this spec confirms a plan with other seeds.
-    const spec = { ...JSON.parse(await readFile(path, 'utf8')), serving: { scheduler: 'stage-local' } };
-    await writeFile(path, JSON.stringify(spec));
-    const output = join(folder, 'lowered.json');
-    const answer = await solveSpec(path, { hold: 0.9, output });
-    if (answer.outcome !== 'plan') throw new Error(answer.outcome);
-    const { runs, models } = answer.plan.hold as NonNullable<PooledPlan['hold']>;
-    const { seeds } = runs;
-    expect(seeds[0], 'the first plan that was confirmed is kept').toBeGreaterThan(1000);
-    expect(await validateFiles([output])).toMatchObject([{ ok: true }]);
-    const again = await simulatePlan(output, { seed: seeds[0], runs: seeds.length });
-    const shares = again.report.runs?.models.map(({ attainment }) => attainment);
-    expect(shares).toEqual(models.map(({ simulated }) => simulated));
-  });
+  inWholeRun(
+    'writes a plan of a lowered price that validates, whose runs give the shares that it says',
+    async () => {
+      const shape = { models: 2, mostGpus: 12 };
+      const { path } = await writeRandomSpec(folder, 8, shape, { objective: 'cost' });
+      // Under another scheduler, the search for this spec confirms a plan with other seeds.
+      const spec = { ...JSON.parse(await readFile(path, 'utf8')), serving: { scheduler: 'stage-local' } };
+      await writeFile(path, JSON.stringify(spec));
+      const output = join(folder, 'lowered.json');
+      const answer = await solveSpec(path, { hold: 0.9, output });
+      if (answer.outcome !== 'plan') throw new Error(answer.outcome);
+      const { runs, models } = answer.plan.hold as NonNullable<PooledPlan['hold']>;
+      const { seeds } = runs;
+      expect(seeds[0], 'the first plan that was confirmed is kept').toBeGreaterThan(1000);
+      expect(await validateFiles([output])).toMatchObject([{ ok: true }]);
+      const again = await simulatePlan(output, { seed: seeds[0], runs: seeds.length });
+      const shares = again.report.runs?.models.map(({ attainment }) => attainment);
+      expect(shares).toEqual(models.map(({ simulated }) => simulated));
+    },
+  );
 
   it('writes a plan that holds its rates under other seeds, that validates, and that comes again', async () => {
     const { path, problem } = await writeRandomSpec(folder, 4);
@@ -87,6 +91,7 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
 
     const [validated] = await validateFiles([output]);
     expect(validated).toMatchObject({ ok: true });
+    if (!WHOLE) return;
     const bytes = await readFile(output, 'utf8');
     await solved(path, output);
     expect(await readFile(output, 'utf8')).toBe(bytes);
@@ -115,40 +120,43 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect([margins.code, margins.stderr]).toEqual([2, expect.stringContaining('sweeps margins')]);
   });
 
-  it('names the rates that are held, and no limit, where no plan holds those that were asked for', async () => {
-    const { problem } = await writeRandomSpec(folder, 4, {}, { objective: 'cost', sloMargin: 0 });
-    const profiles = problem.models.map(({ profile }) => profile);
-    const written = (rps: number | undefined, planner: PooledSpec['planner']) =>
-      writeSpec(
-        folder,
-        'high.json',
-        {
-          kind: 'pooled',
-          cluster: problem.cluster,
-          models: problem.models.map(({ spec: { rps: _, ...model } }) => ({
-            ...model,
-            profile: 'high-profile.json',
-            ...(rps === undefined ? {} : { rps }),
-          })),
-          ...(planner === undefined ? {} : { planner }),
-        },
-        profiles,
-      );
-    const most = await solveSpec(await written(undefined, { sloMargin: 0 }));
-    if (most.outcome !== 'plan') throw new Error(most.outcome);
-    const rps = most.plan.models[0]?.throughputRps as number;
-    const answer = await solveSpec(await written(rps, { objective: 'cost', sloMargin: 0 }), { hold: 0.99 });
-    if (answer.outcome !== 'no-plan-in-time') throw new Error(answer.outcome);
-    const { document } = answer;
-    expect(document).not.toHaveProperty('limit');
-    const [reason] = document.reasons;
-    const { heldRps = 0, heldShare } = reason ?? {};
-    expect(document.reasons).toMatchObject([{ code: 'not-held', rps, attainment: 0.99 }]);
-    expect(heldRps).toBeGreaterThan(0.3 * rps);
-    expect(heldRps).toBeLessThan(rps);
-    expect(heldShare).toBeCloseTo(heldRps / rps, 12);
-    expect((document as NoPlan).notHeld?.heldShare).toBeCloseTo(heldRps / rps, 12);
-  });
+  inWholeRun(
+    'names the rates that are held, and no limit, where no plan holds those that were asked for',
+    async () => {
+      const { problem } = await writeRandomSpec(folder, 4, {}, { objective: 'cost', sloMargin: 0 });
+      const profiles = problem.models.map(({ profile }) => profile);
+      const written = (rps: number | undefined, planner: PooledSpec['planner']) =>
+        writeSpec(
+          folder,
+          'high.json',
+          {
+            kind: 'pooled',
+            cluster: problem.cluster,
+            models: problem.models.map(({ spec: { rps: _, ...model } }) => ({
+              ...model,
+              profile: 'high-profile.json',
+              ...(rps === undefined ? {} : { rps }),
+            })),
+            ...(planner === undefined ? {} : { planner }),
+          },
+          profiles,
+        );
+      const most = await solveSpec(await written(undefined, { sloMargin: 0 }));
+      if (most.outcome !== 'plan') throw new Error(most.outcome);
+      const rps = most.plan.models[0]?.throughputRps as number;
+      const answer = await solveSpec(await written(rps, { objective: 'cost', sloMargin: 0 }), { hold: 0.99 });
+      if (answer.outcome !== 'no-plan-in-time') throw new Error(answer.outcome);
+      const { document } = answer;
+      expect(document).not.toHaveProperty('limit');
+      const [reason] = document.reasons;
+      const { heldRps = 0, heldShare } = reason ?? {};
+      expect(document.reasons).toMatchObject([{ code: 'not-held', rps, attainment: 0.99 }]);
+      expect(heldRps).toBeGreaterThan(0.3 * rps);
+      expect(heldRps).toBeLessThan(rps);
+      expect(heldShare).toBeCloseTo(heldRps / rps, 12);
+      expect((document as NoPlan).notHeld?.heldShare).toBeCloseTo(heldRps / rps, 12);
+    },
+  );
 
   it('says that the limit was reached where no plan could be confirmed in time', async () => {
     const { path, problem } = await writeRandomSpec(folder, 4);
@@ -162,7 +170,7 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect([code, stderr]).toEqual([5, expect.stringContaining(said)]);
   });
 
-  it('says at a terminal what the plan holds, and takes the share from the spec', async () => {
+  inWholeRun('says at a terminal what the plan holds, and takes the share from the spec', async () => {
     const { path } = await writeRandomSpec(
       folder,
       4,

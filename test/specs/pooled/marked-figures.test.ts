@@ -7,6 +7,7 @@ import { simulatePlan, sweepPlan } from '../../../src/api/index.js';
 import { InputError, type PipelineSpec, type Profile } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec, solveTogether } from '../../../src/specs/index.js';
 import { writeFamily } from '../../cascade-specs.js';
+import { inWholeRun } from '../../cases.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
 const UNFIT = 'is unfit: 3 runs came within 9 ms, 10 are wanted';
@@ -65,17 +66,20 @@ describe('Marked figures of a cascade', () => {
     });
   });
 
-  it('are told of the models that its plan uses, in reports, sweeps and comparisons too', async () => {
-    // The plan does not use the small model.
-    const notes = [
-      'middle: its figures of V100 (20× slower) were measured on an emulated device',
-      'large: its profile calls figures unfit that the plan could use: V100 1/1 batch 2',
-    ];
-    expect(await notesOf(spec)).toEqual(notes);
-    await expectToTravel(notes);
-    const { document } = await compareSpec(spec, { mixes: ['V100=2'], threads: 1 });
-    expect(document.notes).toEqual(notes);
-  });
+  inWholeRun(
+    'are told of the models that its plan uses, in reports, sweeps and comparisons too',
+    async () => {
+      // The plan does not use the small model.
+      const notes = [
+        'middle: its figures of V100 (20× slower) were measured on an emulated device',
+        'large: its profile calls figures unfit that the plan could use: V100 1/1 batch 2',
+      ];
+      expect(await notesOf(spec)).toEqual(notes);
+      await expectToTravel(notes);
+      const { document } = await compareSpec(spec, { mixes: ['V100=2'], threads: 1 });
+      expect(document.notes).toEqual(notes);
+    },
+  );
 
   it('are refused with strictProfile, all at once, of every model that could be used', async () => {
     const faults = [

@@ -6,6 +6,7 @@ import { resnet18 } from '../../../examples/models/resnet18.js';
 import { profileModelFile, validateFiles } from '../../../src/api/index.js';
 import type { PooledPlan, Profile } from '../../../src/formats/index.js';
 import { solveSpec, type TimingRound } from '../../../src/specs/index.js';
+import { inWholeRun } from '../../cases.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -124,27 +125,30 @@ describe('solveSpec() with measure', () => {
     expect(await readFile(at('model.profile.json'), 'utf8')).toBe(before);
   });
 
-  it('plans without timing, and says why, where the device is no longer as it was profiled', async () => {
-    const before = await readFile(at('model.profile.json'), 'utf8');
-    const profile = JSON.parse(before) as Profile;
-    for (const device of Object.values(profile.devices)) {
-      delete device.spanLatencyUs;
-      for (const byBatch of Object.values(device.wholeLatencyUs ?? {}))
-        for (const batch of Object.keys(byBatch)) byBatch[batch] = 1e6;
-    }
-    const text = JSON.stringify(profile);
-    await writeFile(at('model.profile.json'), text);
-    const notes: string[] = [];
-    const onTimed = (round: TimingRound) => notes.push(...round.notes);
-    const solved = await solveSpec(at('spec.yaml'), { measure: true, onTimed });
-    expect(solved.outcome).toBe('plan');
-    expect(notes).not.toEqual([]);
-    for (const note of notes) expect(note).toMatch(/^not timed: .*took 1\.00e\+3 ms when it was profiled/s);
-    expect(await readFile(at('model.profile.json'), 'utf8')).toBe(text);
-    await writeFile(at('model.profile.json'), before);
-  });
+  inWholeRun(
+    'plans without timing, and says why, where the device is no longer as it was profiled',
+    async () => {
+      const before = await readFile(at('model.profile.json'), 'utf8');
+      const profile = JSON.parse(before) as Profile;
+      for (const device of Object.values(profile.devices)) {
+        delete device.spanLatencyUs;
+        for (const byBatch of Object.values(device.wholeLatencyUs ?? {}))
+          for (const batch of Object.keys(byBatch)) byBatch[batch] = 1e6;
+      }
+      const text = JSON.stringify(profile);
+      await writeFile(at('model.profile.json'), text);
+      const notes: string[] = [];
+      const onTimed = (round: TimingRound) => notes.push(...round.notes);
+      const solved = await solveSpec(at('spec.yaml'), { measure: true, onTimed });
+      expect(solved.outcome).toBe('plan');
+      expect(notes).not.toEqual([]);
+      for (const note of notes) expect(note).toMatch(/^not timed: .*took 1\.00e\+3 ms when it was profiled/s);
+      expect(await readFile(at('model.profile.json'), 'utf8')).toBe(text);
+      await writeFile(at('model.profile.json'), before);
+    },
+  );
 
-  it('times a single block where its figures are sums of layers', async () => {
+  inWholeRun('times a single block where its figures are sums of layers', async () => {
     const { blocks, devices, ...rest } = await profileNow();
     const allBytes = 1.5 * 2 ** 30;
     const otherBytes = Math.floor(allBytes / (blocks.length - 1));
@@ -168,26 +172,29 @@ describe('solveSpec() with measure', () => {
     }
   });
 
-  it('times a partition of an alias as one of its class, and writes no alias into the profile', async () => {
-    const { devices, ...rest } = await profileNow();
-    const { spanLatencyUs: _, ...slow } = devices.slow!;
-    await writeFile(at('alias.profile.json'), JSON.stringify({ ...rest, devices: { slow } }));
-    const devicesOf = 'fast: { as: slow, count: 1, memoryGiB: 1.6 }, slow: {';
-    const spec = SPEC.replace(/fast: .*?slow: {/, devicesOf);
-    await writeFile(at('alias.yaml'), spec.replaceAll('model.profile', 'alias.profile'));
-    const output = at('alias.plan.json');
-    const solved = await solveSpec(at('alias.yaml'), { measure: true, mostDrift: Infinity, output });
-    if (solved.outcome !== 'plan') throw new Error(solved.outcome);
-    expect(new Set(partitionsOf(solved.plan).map(({ device }) => device))).toContain('fast');
-    const written = JSON.parse(await readFile(at('alias.profile.json'), 'utf8')) as Profile;
-    expect(Object.keys(written.devices)).toEqual(['slow']);
-    const spans = written.devices.slow?.spanLatencyUs?.['1']?.['1'] ?? [];
-    expect(spans.length).toBeGreaterThan(0);
-    const timed = spans.map(({ layers }) => String(layers));
-    expect(timed).toEqual([...new Set(timed)]);
-    const [checked] = await validateFiles([output]);
-    expect(checked).toMatchObject({ ok: true, what: expect.stringContaining('recomputed') });
-  });
+  inWholeRun(
+    'times a partition of an alias as one of its class, and writes no alias into the profile',
+    async () => {
+      const { devices, ...rest } = await profileNow();
+      const { spanLatencyUs: _, ...slow } = devices.slow!;
+      await writeFile(at('alias.profile.json'), JSON.stringify({ ...rest, devices: { slow } }));
+      const devicesOf = 'fast: { as: slow, count: 1, memoryGiB: 1.6 }, slow: {';
+      const spec = SPEC.replace(/fast: .*?slow: {/, devicesOf);
+      await writeFile(at('alias.yaml'), spec.replaceAll('model.profile', 'alias.profile'));
+      const output = at('alias.plan.json');
+      const solved = await solveSpec(at('alias.yaml'), { measure: true, mostDrift: Infinity, output });
+      if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+      expect(new Set(partitionsOf(solved.plan).map(({ device }) => device))).toContain('fast');
+      const written = JSON.parse(await readFile(at('alias.profile.json'), 'utf8')) as Profile;
+      expect(Object.keys(written.devices)).toEqual(['slow']);
+      const spans = written.devices.slow?.spanLatencyUs?.['1']?.['1'] ?? [];
+      expect(spans.length).toBeGreaterThan(0);
+      const timed = spans.map(({ layers }) => String(layers));
+      expect(timed).toEqual([...new Set(timed)]);
+      const [checked] = await validateFiles([output]);
+      expect(checked).toMatchObject({ ok: true, what: expect.stringContaining('recomputed') });
+    },
+  );
 
   it('refuses plans of layers', async () => {
     await writeFile(at('layers.yaml'), SPEC.replace('maxPartitions: 2', 'granularity: layer'));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { inTimeBound } from '../../../../bench/pard/oracle/bound.js';
 import { mostInTimeExactly } from '../../../../bench/pard/oracle/exact.js';
 import { alwaysWorkers, type OfflineProblem } from '../../../../bench/pard/oracle/problem.js';
-import { seeds } from '../../../cases.js';
+import { inWholeRun, seeds } from '../../../cases.js';
 import { mostByBruteForce } from './brute-force.js';
 import { servedByAll } from './served.js';
 import { type TinyShape, tinyCase } from './tiny.js';
@@ -74,20 +74,27 @@ describe('mostInTimeExactly()', () => {
       expect(reached).toBeGreaterThan(0);
     });
 
-  it('knows the most of twelve requests on nearly all chains of three stages within 10,000 states, never above the bound', () => {
-    const shape = { requests: 12, stages: 3, workers: 2, batch: 4 };
-    const all = seeds(12, 100);
-    const solved = all.flatMap((seed) => {
-      const tiny = tinyCase(seed, shape);
-      const answer = mostInTimeExactly(tiny.problem, 10_000);
-      if (answer === undefined) return [];
-      expect(answer.most).toBeLessThanOrEqual(inTimeBound(tiny.problem));
-      for (const [scheduler, inTime] of servedByAll(tiny))
-        expect({ seed, scheduler, isMore: inTime > answer.most }).toEqual({ seed, scheduler, isMore: false });
-      return [answer];
-    });
-    expect(solved.length).toBeGreaterThan(0.8 * all.length);
-  });
+  inWholeRun(
+    'knows the most of twelve requests on nearly all chains of three stages within 10,000 states, never above the bound',
+    () => {
+      const shape = { requests: 12, stages: 3, workers: 2, batch: 4 };
+      const all = seeds(12, 100);
+      const solved = all.flatMap((seed) => {
+        const tiny = tinyCase(seed, shape);
+        const answer = mostInTimeExactly(tiny.problem, 10_000);
+        if (answer === undefined) return [];
+        expect(answer.most).toBeLessThanOrEqual(inTimeBound(tiny.problem));
+        for (const [scheduler, inTime] of servedByAll(tiny))
+          expect({ seed, scheduler, isMore: inTime > answer.most }).toEqual({
+            seed,
+            scheduler,
+            isMore: false,
+          });
+        return [answer];
+      });
+      expect(solved.length).toBeGreaterThan(0.8 * all.length);
+    },
+  );
 
   it('searches from no more states than its rules leave, and says nothing where that is too many', () => {
     const { problem } = tinyCase(5, { requests: 12, stages: 3, workers: 2, batch: 4 });

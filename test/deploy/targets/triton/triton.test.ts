@@ -19,6 +19,7 @@ import { TRITON } from '../../../../src/deploy/targets/triton/triton.js';
 import { type Bundle, type GearPlan, InputError, sha256Of } from '../../../../src/formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../../src/plans/index.js';
 import { ENGINE_POLICIES } from '../../../../src/serving/stage-local/index.js';
+import { inWholeRun } from '../../../cases.js';
 import { longestWaitsNs } from '../../../serving/stage-local/dropping-over.js';
 import { deployedMade, MADE, type MadeName } from './bundles.js';
 
@@ -148,15 +149,18 @@ describe('a plan that Triton cannot run', () => {
     await expect(told.join('')).toMatchFileSnapshot(`golden/example-${kind}.refused.txt`);
   });
 
-  it('is refused where the stages of a pipeline are on several servers, and nothing is written', async () => {
-    const own = await mkdtemp(join(folder, 'apart-'));
-    const plan = await straightPipeline(own, 'gpu', { perServer: 2 });
-    const refused = await refusal(deployPlan(plan, { output: join(own, 'bundle'), target: 'triton' }));
-    expect(refused).toContain('pipeline 0 of looks is not whole on each of its servers');
-    expect(refused).toContain('clean on gpu-0; left on gpu-0; right on gpu-1');
-    expect(refused).toContain('the target ray-serve runs such a plan');
-    expect(existsSync(join(own, 'bundle'))).toBe(false);
-  });
+  inWholeRun(
+    'is refused where the stages of a pipeline are on several servers, and nothing is written',
+    async () => {
+      const own = await mkdtemp(join(folder, 'apart-'));
+      const plan = await straightPipeline(own, 'gpu', { perServer: 2 });
+      const refused = await refusal(deployPlan(plan, { output: join(own, 'bundle'), target: 'triton' }));
+      expect(refused).toContain('pipeline 0 of looks is not whole on each of its servers');
+      expect(refused).toContain('clean on gpu-0; left on gpu-0; right on gpu-1');
+      expect(refused).toContain('the target ray-serve runs such a plan');
+      expect(existsSync(join(own, 'bundle'))).toBe(false);
+    },
+  );
 
   it('is refused where a server has some of the devices of one stage only', async () => {
     const own = await mkdtemp(join(folder, 'part-'));
