@@ -7,7 +7,7 @@ import {
   solvedFamily,
   writtenPlan,
 } from './family-question.js';
-import { noPlan, notHeldReasons } from './no-plan.js';
+import { gearsNotHeldReasons, noPlan } from './no-plan.js';
 import {
   type GearAnswer,
   type GearQuestion,
@@ -96,7 +96,7 @@ function unplanned(question: FamilyQuestion, answers: readonly ClassAnswer[], tr
 
 /** undecided says which rates the plans do not hold that were found. */
 function undecided(question: FamilyQuestion, answers: readonly ClassAnswer[], trials: number): FamilyAnswer {
-  const reasons = notHeldReasons(question, answers);
+  const reasons = gearsNotHeldReasons(question, answers);
   return { status: 'undecided', trials, ...(reasons.length === 0 ? {} : { reasons }) };
 }
 

@@ -6,10 +6,10 @@ import type { GearProblem } from './problem.js';
 import type { RankedPlacement } from './ranked-placement.js';
 
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
-export const ROUNDING = 1e-12;
+export const ACCURACY_ROUNDING = 1e-12;
 
-/** Found is a search's best plan so far, or why there is none. */
-export type Found =
+/** FoundPlan is a search's best plan so far, or why there is none. */
+export type FoundPlan =
   | { readonly placement: ModelPlacement; readonly gears: readonly RangeGear[] }
   | { readonly error: RangeFault }
   | typeof UNDECIDED;
@@ -20,9 +20,9 @@ export const UNDECIDED = { undecided: true } as const;
 /** BestFound keeps the most accurate plan of the placements that were tried. */
 export class BestFound {
   accuracy = Number.NEGATIVE_INFINITY;
-  found: Found | undefined;
+  found: FoundPlan | undefined;
   /** Why the first placement has no plan that has none. */
-  error: Found | undefined;
+  error: FoundPlan | undefined;
 
   constructor(
     private readonly searched: SearchedCascades,
@@ -54,7 +54,7 @@ export class BestFound {
       const { share } = problem.ranges[range] as GearProblem['ranges'][number];
       const lost = (bounds[range] as number) - (frontier[found.index] as Cascade).accuracy;
       hope -= share * lost;
-      if (hope < this.accuracy - ROUNDING) return;
+      if (hope < this.accuracy - ACCURACY_ROUNDING) return;
       if (isRising) from = found.index;
       gears[range] = found;
     }

@@ -26,8 +26,11 @@ const MOST_DEVICES = 4096;
 /** and how many times as many as the least that the bound allows, since a search takes longer the more there are. */
 const MOST_OF_LEAST = 16;
 
-/** notHeldReasons tells of each class on which a plan was found that is not held which rate it does not hold. */
-export function notHeldReasons({ spec }: FamilyQuestion, answers: readonly ClassAnswer[]): NoPlanReason[] {
+/** gearsNotHeldReasons tells of each class on which a plan was found that is not held which rate it does not hold. */
+export function gearsNotHeldReasons(
+  { spec }: FamilyQuestion,
+  answers: readonly ClassAnswer[],
+): NoPlanReason[] {
   return answers.flatMap(({ of, answer }): NoPlanReason[] => {
     if (answer.status !== 'undecided' || answer.notHeld === undefined) return [];
     const { rps, mean } = answer.notHeld;

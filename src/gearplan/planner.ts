@@ -1,5 +1,5 @@
 import type { GearScope } from '../formats/index.js';
-import { BestFound, type Found, ROUNDING, UNDECIDED } from './best-found.js';
+import { ACCURACY_ROUNDING, BestFound, type FoundPlan, UNDECIDED } from './best-found.js';
 import {
   type LoadedCascades,
   loadedCascades,
@@ -128,7 +128,7 @@ export function mostAccurate(problem: GearProblem, options: GearSearchOptions): 
 }
 
 /** byLoop plans by the loop, which moves down the cascades one by one, and so has some of them where they are many. */
-function byLoop({ problem, frontier, trials }: SearchedCascades, interrupted?: () => boolean): Found {
+function byLoop({ problem, frontier, trials }: SearchedCascades, interrupted?: () => boolean): FoundPlan {
   const step = Math.ceil(frontier.length / MOST_LOOPED);
   const some = frontier.filter((_, index) => index % step === 0 || index === frontier.length - 1);
   const result = planByLoop({ problem, frontier: some, trials }, interrupted);
@@ -146,10 +146,10 @@ function byLoop({ problem, frontier, trials }: SearchedCascades, interrupted?: (
 function drawn(
   searched: SearchedCascades,
   { integer = () => 0, draws = DEFAULT_DRAWS, interrupted = () => false }: GearSearchOptions,
-): Found {
+): FoundPlan {
   const { problem, frontier, trials } = searched;
   const placements = placementsOf(problem.models, problem) ?? [byLoopPlacement(searched)];
-  let best: Found = UNDECIDED;
+  let best: FoundPlan = UNDECIDED;
   let accuracy = Number.NEGATIVE_INFINITY;
   for (let draw = 0; draw < draws && !interrupted(); draw++) {
     const placement = placements[integer(placements.length)] as ModelPlacement;
@@ -273,7 +273,7 @@ function unchanging(
  */
 function answerOf(
   searched: SearchedCascades,
-  found: Found,
+  found: FoundPlan,
   {
     isWhole,
     isBest = false,
@@ -287,7 +287,7 @@ function answerOf(
   if ('placement' in found) {
     const accuracy = accuracyOf(problem, frontier, found.gears);
     const best = Math.max(bound, accuracy);
-    const status = best - accuracy <= ROUNDING && limits.isWhole ? 'optimal' : 'feasible';
+    const status = best - accuracy <= ACCURACY_ROUNDING && limits.isWhole ? 'optimal' : 'feasible';
     const choice = { ...found, cascades: frontier, accuracy, bound: best, scope, most, isBest };
     return { status, choice, trials: count };
   }

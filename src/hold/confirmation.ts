@@ -1,7 +1,7 @@
 import type { Confirmed } from './trial.js';
 
-/** Confirmation is what became of the plans that looked best, once other seeds had judged them. */
-export interface Confirmation {
+/** HeldConfirmation is what became of the plans that looked best, once other seeds had judged them. */
+export interface HeldConfirmation {
   /** The best plan whose promise holds; undefined where there is none. */
   readonly confirmed: Confirmed | undefined;
   /** Whether the time was over before all was tried. */

@@ -1,5 +1,5 @@
 import type { PooledProblem } from '../milp/index.js';
-import type { Confirmation } from './confirmation.js';
+import type { HeldConfirmation } from './confirmation.js';
 import { PriceConfirmation } from './price.js';
 import { pricedPlan, pricedSettings, servesRates, servingProblem } from './priced.js';
 import { comparedOf, type Ranked, Ranking } from './ranking.js';
@@ -25,7 +25,7 @@ interface PriceQuestion {
 export async function confirmedPrice(
   question: PriceQuestion,
   trials: readonly HoldTrial[],
-): Promise<Confirmation> {
+): Promise<HeldConfirmation> {
   const { problem, tools } = question;
   const confirmation = new PriceConfirmation(problem, tools);
   const cheapest = await confirmation.cheapest(mostPromising(problem, trials).slice(0, MOST_CONFIRMED));
@@ -57,7 +57,7 @@ function mostPromising(problem: PooledProblem, trials: readonly HoldTrial[]): re
 async function fromMost(
   { problem, target, tools }: PriceQuestion,
   confirmation: PriceConfirmation,
-): Promise<Pick<Confirmation, 'confirmed' | 'isCut' | 'simulated'>> {
+): Promise<Pick<HeldConfirmation, 'confirmed' | 'isCut' | 'simulated'>> {
   if (tools.isOver()) return { confirmed: undefined, isCut: true, simulated: 0 };
   const serving = servingProblem(problem);
   const trying = new Trying(serving, target, tools);

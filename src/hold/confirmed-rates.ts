@@ -1,19 +1,19 @@
 import type { PooledProblem } from '../milp/index.js';
-import type { Confirmation } from './confirmation.js';
+import type { HeldConfirmation } from './confirmation.js';
 import { comparedOf, type Ranked, Ranking } from './ranking.js';
 import { promiseSeeds } from './runs.js';
 import { isOneMargin } from './settings.js';
 import type { HoldTools } from './tools.js';
 import type { Confirmed, HoldTrial } from './trial.js';
 import { CLOSE } from './trying.js';
-import { planValue } from './value.js';
+import { heldValue } from './value.js';
 
 /** confirmedRates gives the best of the trials, whose rates hold with seeds that the search has not seen. */
 export async function confirmedRates(
   problem: PooledProblem,
   trials: readonly HoldTrial[],
   tools: HoldTools,
-): Promise<Confirmation> {
+): Promise<HeldConfirmation> {
   return new RateConfirmation(problem, tools).confirmed(comparedOf(trials));
 }
 
@@ -26,7 +26,7 @@ class RateConfirmation {
     private readonly tools: HoldTools,
   ) {}
 
-  async confirmed(compared: readonly HoldTrial[]): Promise<Confirmation> {
+  async confirmed(compared: readonly HoldTrial[]): Promise<HeldConfirmation> {
     const ranking = new Ranking(this.problem, this.tools);
     const most = await ranking.mostHeld(compared);
     this.isCut ||= ranking.isCut;
@@ -38,7 +38,7 @@ class RateConfirmation {
     return this.ended(last.value > 0 ? last : undefined);
   }
 
-  private ended(confirmed: Confirmed | undefined): Confirmation {
+  private ended(confirmed: Confirmed | undefined): HeldConfirmation {
     return { confirmed, isCut: this.isCut, isUnconfirmed: false, simulated: 0 };
   }
 
@@ -50,7 +50,7 @@ class RateConfirmation {
     const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
     this.isCut ||= rates === undefined;
     if (rates === undefined) return undefined;
-    const value = planValue(this.problem, plan, rates.heldRps);
+    const value = heldValue(this.problem, plan, rates.heldRps);
     return { ...trial, rates, seeds, value, ...(moves === undefined ? {} : { moves }) };
   }
 
@@ -76,7 +76,7 @@ class RateConfirmation {
       this.tools.onProgress?.({ phase: 'ranking', done: 0 });
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps });
       this.isCut ||= rates === undefined;
-      if (rates === undefined || planValue(this.problem, plan, rates.heldRps) <= best.value) continue;
+      if (rates === undefined || heldValue(this.problem, plan, rates.heldRps) <= best.value) continue;
       const found = await this.promisedOf({ trial, heldRps: rates.heldRps, ...moves });
       if (found !== undefined && found.value > best.value) best = found;
     }

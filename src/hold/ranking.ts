@@ -4,7 +4,7 @@ import { isOneMargin } from './settings.js';
 import type { HoldTools } from './tools.js';
 import type { Confirmed, HoldTrial } from './trial.js';
 import { CLOSE } from './trying.js';
-import { planValue } from './value.js';
+import { heldValue } from './value.js';
 
 /** Of plans that are to hold most, so many are compared at most, as it costs little to give up one that holds less. */
 const MOST_RANKED = 6;
@@ -67,7 +67,7 @@ export class Ranking {
         return best ?? { trial, heldRps: trial.heldRps };
       }
       const { heldRps } = rates;
-      const value = planValue(this.problem, plan, heldRps);
+      const value = heldValue(this.problem, plan, heldRps);
       if (best === undefined || value > best.value) best = { trial, heldRps, value };
       if (best.value >= this.enough) return best;
     }

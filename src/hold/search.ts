@@ -1,7 +1,7 @@
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { confirmableShares } from './confirmable.js';
-import type { Confirmation } from './confirmation.js';
+import type { HeldConfirmation } from './confirmation.js';
 import { confirmedPrice } from './confirmed-price.js';
 import { confirmedRates } from './confirmed-rates.js';
 import { heldRun, PROMISE_REQUESTS } from './runs.js';
@@ -83,7 +83,7 @@ export async function searchHeld(
 function notHeld(
   problem: PooledProblem,
   { trials, ended, isCut: isCutTrying }: Trying,
-  { isCut: isCutConfirming, isUnconfirmed, simulated, closestRps }: Confirmation,
+  { isCut: isCutConfirming, isUnconfirmed, simulated, closestRps }: HeldConfirmation,
 ): HoldOutcome {
   const isCut = isCutTrying || isCutConfirming;
   const tried = trials.length + simulated;

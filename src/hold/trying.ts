@@ -5,7 +5,7 @@ import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTarget } from './target.js';
 import type { HoldTools } from './tools.js';
 import { type FoundOutcome, type HoldTrial, isTimed, leadOf, pipelinesOf } from './trial.js';
-import { askedShare, isPriced, planValue } from './value.js';
+import { askedShare, heldValue, isPriced } from './value.js';
 
 /** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
@@ -134,7 +134,7 @@ export class Trying {
     if (best === undefined) return true;
     const { attainment } = this.target;
     const most = plan.models.map(({ throughputRps }, m) => throughputRps / (attainment[m] as number));
-    const value = planValue(this.problem, plan, most);
+    const value = heldValue(this.problem, plan, most);
     return isPriced(this.problem) ? value > best.value : value > (1 - CLOSE) * best.value;
   }
 
@@ -146,7 +146,7 @@ export class Trying {
   }
 
   private keep({ settings, outcome }: Planned, { heldRps }: HeldRates): void {
-    const trial = { settings, outcome, heldRps, value: planValue(this.problem, outcome.plan, heldRps) };
+    const trial = { settings, outcome, heldRps, value: heldValue(this.problem, outcome.plan, heldRps) };
     this.trials.push(trial);
     this.seen.set(pipelinesOf(outcome.plan), trial);
     this.candidates.learn(trial);

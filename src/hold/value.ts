@@ -7,10 +7,10 @@ export function isPriced({ planner }: Pick<PooledProblem, 'planner'>): boolean {
 }
 
 /**
- * planValue is what a plan is worth that holds these rates, and larger is better: the least rate per unit of weight, or
+ * heldValue is what a plan is worth that holds these rates, and larger is better: the least rate per unit of weight, or
  * the negative price where that is asked for, and less than any price where the plan does not hold all of its rates.
  */
-export function planValue(problem: PooledProblem, plan: PlanBody, heldRps: readonly number[]): number {
+export function heldValue(problem: PooledProblem, plan: PlanBody, heldRps: readonly number[]): number {
   const { models } = problem;
   if (!isPriced(problem)) return leastPerWeight(models, heldRps);
   const holds = models.every(({ rps = 0 }, m) => (heldRps[m] as number) >= rps);

@@ -41,7 +41,7 @@ function loadedBy(args: readonly string[]): string[][] {
 describe('the published program', () => {
   it.each([
     [['--version'], 5],
-    [['validate', 'plan.json'], 40],
+    [['validate', 'plan.json'], 42],
     [['simulate', 'plan.json', '--duration', '1s'], 60],
     [['solve', SPEC], 60],
   ])('loads few files of its own: plan %j', (args, most) => {

@@ -11,7 +11,7 @@ import {
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
-import { seeds, whole } from '../cases.js';
+import { seeds, WHOLE, whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 16 };
 
@@ -315,7 +315,7 @@ describe('searchHeld() where the confirming seeds say less than those before', (
     }
     expect(found).toBeGreaterThan(whole(1, 6));
     // Few searches meet a plan that is confirmed for less than another.
-    expect(kept).toBeGreaterThan(whole(-1, 0));
+    if (WHOLE) expect(kept).toBeGreaterThan(0);
   });
 });
 
@@ -365,7 +365,7 @@ describe('searchHeld() for a price', () => {
       expect(cheapestNear(problem, settings)).toBeGreaterThanOrEqual(value * (1 - 1e-9));
     }
     expect(found).toBeGreaterThan(whole(0, 3));
-    expect(lowered).toBeGreaterThan(whole(-1, 0));
+    if (WHOLE) expect(lowered).toBeGreaterThan(0);
   });
 
   it('plans again with more headroom where other seeds do not confirm the rates', async () => {

@@ -1,6 +1,6 @@
 // What the tests of the pool run on its threads. It is JavaScript, because a thread starts from a built file.
 import { threadId } from 'node:worker_threads';
-import { InputError } from '#dist/src/artifacts/index.js';
+import { InputError } from '#dist/src/formats/index.js';
 import { serveJobs } from '#dist/src/jobs/index.js';
 
 let jobs = 0;

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { Pool } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { cases, inWholeRun } from '../cases.js';
+import { cases, inWholeRun, WHOLE } from '../cases.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
 
@@ -19,92 +19,93 @@ function judged(status: number, text: string): string {
   return status === 503 ? `503 ${(JSON.parse(text) as { reason?: string }).reason}` : String(status);
 }
 
-describe('A server that is ended by SIGTERM', () => {
-  let folder: string;
-  let remove: () => Promise<void>;
-  beforeAll(async () => {
-    ({ folder, remove } = await writeBundle(twoPartitions(4, 2000)));
-  });
-  afterAll(() => remove());
-
-  async function started() {
-    const child = spawn(process.execPath, [PLAN_PROGRAM, 'serve', folder, '--port', '0'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+if (WHOLE)
+  describe('A server that is ended by SIGTERM', () => {
+    let folder: string;
+    let remove: () => Promise<void>;
+    beforeAll(async () => {
+      ({ folder, remove } = await writeBundle(twoPartitions(4, 2000)));
     });
-    let told = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      told += chunk.toString();
-    });
-    const [ready] = (await once(child.stdout, 'data')) as [Buffer];
-    const url = /http:\S+/.exec(ready.toString())![0];
-    const exited = once(child, 'exit');
-    return { child, url, exited, told: () => told };
-  }
+    afterAll(() => remove());
 
-  const pooled = async (pool: Pool): Promise<string> => {
-    const response = await pool.request({ path: INFER, method: 'POST', body: BODY });
-    return judged(response.statusCode, await response.body.text());
-  };
-
-  const alone = (url: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const asked = request(`${url}${INFER}`, { agent: false, method: 'POST' }, (response) => {
-        let text = '';
-        response.on('data', (chunk: Buffer) => {
-          text += chunk.toString();
-        });
-        response.on('end', () => resolve(judged(response.statusCode!, text)));
-        response.on('error', reject);
+    async function started() {
+      const child = spawn(process.execPath, [PLAN_PROGRAM, 'serve', folder, '--port', '0'], {
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
-      asked.on('error', reject);
-      asked.end(BODY);
-    });
+      let told = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        told += chunk.toString();
+      });
+      const [ready] = (await once(child.stdout, 'data')) as [Buffer];
+      const url = /http:\S+/.exec(ready.toString())![0];
+      const exited = once(child, 'exit');
+      return { child, url, exited, told: () => told };
+    }
 
-  inWholeRun(
-    'answers requests to the end: each 503 has its reason, and later ones find nobody listening',
-    async () => {
-      const got: Record<string, number> = {};
-      for (let kill = 0; kill < cases(3, 30); kill++) {
-        const { child, url, exited, told } = await started();
-        const pool = new Pool(url, { connections: 64 });
-        const open: Promise<void>[] = [];
-        let answers = 0;
-        const count = (answer: Promise<string>): void => {
-          const named = answer.catch(({ code, message }: NodeJS.ErrnoException) => code ?? message);
-          open.push(
-            named.then((what) => {
-              got[what] = (got[what] ?? 0) + 1;
-              if (/^\d/.test(what)) answers += 1;
-            }),
-          );
-        };
-        for (let turn = 0; turn < 150; turn++) {
-          count(pooled(pool));
-          if (turn % 3 === 0) count(alone(url));
-          if (turn === 50 + 10 * kill) child.kill('SIGTERM');
-          await sleep(turn % 4);
+    const pooled = async (pool: Pool): Promise<string> => {
+      const response = await pool.request({ path: INFER, method: 'POST', body: BODY });
+      return judged(response.statusCode, await response.body.text());
+    };
+
+    const alone = (url: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const asked = request(`${url}${INFER}`, { agent: false, method: 'POST' }, (response) => {
+          let text = '';
+          response.on('data', (chunk: Buffer) => {
+            text += chunk.toString();
+          });
+          response.on('end', () => resolve(judged(response.statusCode!, text)));
+          response.on('error', reject);
+        });
+        asked.on('error', reject);
+        asked.end(BODY);
+      });
+
+    inWholeRun(
+      'answers requests to the end: each 503 has its reason, and later ones find nobody listening',
+      async () => {
+        const got: Record<string, number> = {};
+        for (let kill = 0; kill < cases(3, 30); kill++) {
+          const { child, url, exited, told } = await started();
+          const pool = new Pool(url, { connections: 64 });
+          const open: Promise<void>[] = [];
+          let answers = 0;
+          const count = (answer: Promise<string>): void => {
+            const named = answer.catch(({ code, message }: NodeJS.ErrnoException) => code ?? message);
+            open.push(
+              named.then((what) => {
+                got[what] = (got[what] ?? 0) + 1;
+                if (/^\d/.test(what)) answers += 1;
+              }),
+            );
+          };
+          for (let turn = 0; turn < 150; turn++) {
+            count(pooled(pool));
+            if (turn % 3 === 0) count(alone(url));
+            if (turn === 50 + 10 * kill) child.kill('SIGTERM');
+            await sleep(turn % 4);
+          }
+          await Promise.all(open);
+          expect((await exited)[0]).toBe(0);
+          const [, counted, crossed = 0] =
+            /stopped: of (\d+) requests, \d+ in time, \d+ late, \d+ dropped, 0 failed, .*?(?:; (\d+) more came as the server closed)?$/m.exec(
+              told(),
+            )!;
+          // A request may be read whose client does not hear the answer, and none is answered that was not read.
+          expect(Number(counted) + Number(crossed)).toBeGreaterThanOrEqual(answers);
+          await pool.destroy();
         }
-        await Promise.all(open);
-        expect((await exited)[0]).toBe(0);
-        const [, counted, crossed = 0] =
-          /stopped: of (\d+) requests, \d+ in time, \d+ late, \d+ dropped, 0 failed, .*?(?:; (\d+) more came as the server closed)?$/m.exec(
-            told(),
-          )!;
-        // A request may be read whose client does not hear the answer, and none is answered that was not read.
-        expect(Number(counted) + Number(crossed)).toBeGreaterThanOrEqual(answers);
-        await pool.destroy();
-      }
-      // Whether a connection comes between the last look for one and the end of listening depends on the machine's load, and
-      // those that wait for their turn are not among them.
-      const all = Object.values(got).reduce((sum, count) => sum + count, 0);
-      expect((got.ECONNRESET ?? 0) / all).toBeLessThan(0.05);
-      const expected = ['200', '503 draining', 'ECONNREFUSED', 'ECONNRESET'];
-      expect(Object.keys(got).filter((what) => !expected.includes(what))).toEqual([]);
-      expect(got['200']).toBeGreaterThan(0);
-      expect(got['503 draining']).toBeGreaterThan(0);
-    },
-  );
-});
+        // Whether a connection comes between the last look for one and the end of listening depends on the machine's load, and
+        // those that wait for their turn are not among them.
+        const all = Object.values(got).reduce((sum, count) => sum + count, 0);
+        expect((got.ECONNRESET ?? 0) / all).toBeLessThan(0.05);
+        const expected = ['200', '503 draining', 'ECONNREFUSED', 'ECONNRESET'];
+        expect(Object.keys(got).filter((what) => !expected.includes(what))).toEqual([]);
+        expect(got['200']).toBeGreaterThan(0);
+        expect(got['503 draining']).toBeGreaterThan(0);
+      },
+    );
+  });
 
 describe('A server that closes', () => {
   const closers: (() => Promise<void>)[] = [];
