@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { EventQueue } from '../../src/simulator/index.js';
+import { EventQueue } from '../../src/simulator/events.js';
 
 interface Told {
   at: number;
