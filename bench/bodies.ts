@@ -95,7 +95,12 @@ async function bundleIn(folder: string, pixels: number): Promise<string> {
   await writeFile(at('image.onnx'), modelOf(pixels));
   const limits = { warmup: 1, minRuns: 2, minMs: 1, maxMs: 100 };
   await profileModelFile(at('image.onnx'), {
-    ...{ devices: ['cpu:1'], batch: [1, 2], virtual: [1], blocks: '1', boundary: 'exact', ...limits },
+    devices: ['cpu:1'],
+    batch: [1, 2],
+    virtual: [1],
+    blocks: '1',
+    boundary: 'exact',
+    ...limits,
     output: at('profile.json'),
   });
   const spec = {

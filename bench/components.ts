@@ -64,7 +64,9 @@ async function bench(): Promise<void> {
   const sizes: Sizes = {
     width: Math.round(Math.sqrt((number('model-mb') * MB) / FLOAT_BYTES)),
     floats: Math.round((number('output-mb') * MB) / FLOAT_BYTES),
-    ...{ loads: number('loads'), runs: number('runs'), cycles: number('cycles') },
+    loads: number('loads'),
+    runs: number('runs'),
+    cycles: number('cycles'),
   };
   const folder = await mkdtemp(join(tmpdir(), 'inferplan-components-'));
   const rows: Row[] = [];

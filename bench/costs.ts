@@ -141,7 +141,12 @@ async function bundleIn(folder: string, models: readonly (keyof typeof ROW_MODEL
     graph.output('y', ['N', elements], dtype === 'string' ? 'string' : 'float32');
     await writeFile(at(`${name}.onnx`), graph.bytes());
     await profileModelFile(at(`${name}.onnx`), {
-      ...{ devices: ['cpu:1'], batch: [1], virtual: [1], blocks: '1', boundary: 'exact', ...limits },
+      devices: ['cpu:1'],
+      batch: [1],
+      virtual: [1],
+      blocks: '1',
+      boundary: 'exact',
+      ...limits,
       output: at(`${name}.profile.json`),
     });
   }

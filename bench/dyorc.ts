@@ -93,7 +93,8 @@ function rowOf(name: string, plan: WorkflowPlan, how: Omit<LoadAsked, 'seed' | '
   const runs = seeds.map((seed) =>
     served(plan, scheduler, {
       ...(policy === undefined ? {} : { policy }),
-      ...{ seed, isForeseen },
+      seed,
+      isForeseen,
       load: azureLoad(plan.workflows.length, { minutes, seed, ...asked }),
     }),
   );
@@ -150,7 +151,8 @@ async function accuracy(): Promise<Measure[]> {
     for (const kind of ['sampled', 'likeliest'] as const)
       rows.push(
         rowOf(`${example}, ${kind}`, plan, {
-          ...{ scheduler: 'dyorc', rps: RPS[example] },
+          scheduler: 'dyorc',
+          rps: RPS[example],
           policy: { prediction: { kind, most: 4 } },
         }),
       );

@@ -73,15 +73,13 @@ if (!hasFamilies() || !hasRealTraces()) {
 }
 const FAMILIES: readonly Family[] = [
   {
-    ...{
-      name: 'BERT',
-      models: bertFamily(),
-      maxRps: 7600,
-      slo: { latencyMs: 400 },
-      goodMs: 400,
-      loadS: 3,
-      ensembleAccuracy: 0.845,
-    },
+    name: 'BERT',
+    models: bertFamily(),
+    maxRps: 7600,
+    slo: { latencyMs: 400 },
+    goodMs: 400,
+    loadS: 3,
+    ensembleAccuracy: 0.845,
     systems: [
       { method: 'gears', devices: 1 },
       { method: 'gears', devices: 2 },
@@ -90,15 +88,13 @@ const FAMILIES: readonly Family[] = [
     ],
   },
   {
-    ...{
-      name: 'Llama',
-      models: llamaFamily(),
-      maxRps: 20,
-      slo: { accuracy: 0.6 },
-      goodMs: 4000,
-      loadS: 20,
-      ensembleAccuracy: 0.6,
-    },
+    name: 'Llama',
+    models: llamaFamily(),
+    maxRps: 20,
+    slo: { accuracy: 0.6 },
+    goodMs: 4000,
+    loadS: 20,
+    ensembleAccuracy: 0.6,
     systems: [
       { method: 'gears', devices: 6 },
       { method: 'gears', devices: 9 },
@@ -179,7 +175,7 @@ async function byPlan(
   for (const { system, policy } of systems) {
     const options = { traces: [load], windows: stepS, seed: 1, policy };
     const { report } = await simulatePlan(join(folder, name, 'plan.json'), options);
-    rows.push({ ...{ family: name, trace: trace.name, system, devices }, ...figuresOf(report, family) });
+    rows.push({ family: name, trace: trace.name, system, devices, ...figuresOf(report, family) });
   }
   return rows;
 }
@@ -230,8 +226,11 @@ function byEnsemble({
       from += count;
     }
     return {
-      ...{ family: name, trace: trace.name, system: ahead ? 'cocktail+, loaded ahead' : 'cocktail+' },
-      ...{ devices: meanDevices, accuracy: ensemble.accuracy },
+      family: name,
+      trace: trace.name,
+      system: ahead ? 'cocktail+, loaded ahead' : 'cocktail+',
+      devices: meanDevices,
+      accuracy: ensemble.accuracy,
       p95Ms: p95MsOf(endedNs, arrivalsNs, [0, endedNs.length]),
       good: p95s.filter((ms) => ms <= goodMs).length / p95s.length,
       worstMs: Math.max(...p95s),

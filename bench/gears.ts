@@ -135,8 +135,13 @@ function problemOf(
   { devices, maxRps, latencyMs, ranges = 20 }: Asked,
 ): GearProblem {
   return {
-    ...{ models, devices, memoryBytes: Number.POSITIVE_INFINITY, ranges: rangesOf({ maxRps, ranges }) },
-    ...{ latencyNs: 1e6 * latencyMs, quantile: QUANTILE, thresholds: THRESHOLDS },
+    models,
+    devices,
+    memoryBytes: Number.POSITIVE_INFINITY,
+    ranges: rangesOf({ maxRps, ranges }),
+    latencyNs: 1e6 * latencyMs,
+    quantile: QUANTILE,
+    thresholds: THRESHOLDS,
   };
 }
 
@@ -205,7 +210,11 @@ function constrained(
   const { integer } = streamOf(1, 'random plans');
   const plan = (method: GearMethod, latencyMs: number, draws = 0) =>
     mostAccurate(problemOf(models, { devices, maxRps, latencyMs, ranges: 8 }), {
-      ...{ method, arrivalsOf, space, integer, draws },
+      method,
+      arrivalsOf,
+      space,
+      integer,
+      draws,
     });
   const least = Math.min(...frontier.map(({ accuracy }) => accuracy));
   const volumes: Record<string, number> = {};
@@ -495,7 +504,8 @@ async function realRecords() {
     const accuracies = found.map((one) => ('choice' in one ? one.choice.accuracy : undefined));
     const [gears] = found;
     return {
-      ...{ name, samples: models[0]?.correct.length ?? 0 },
+      name,
+      samples: models[0]?.correct.length ?? 0,
       alone: quality.map(({ accuracy }) => accuracy),
       auroc: quality.map(({ auroc }) => auroc),
       ...Object.fromEntries(methods.map((method, i) => [method, accuracies[i]])),

@@ -35,7 +35,9 @@ const { graph } = readStageGraph({
 const stage = (firstMs: number, rowMs: number) => ({
   candidates: [
     {
-      ...{ device: 'gpu', batches: BATCHES, hourlyCost: 1 },
+      device: 'gpu',
+      batches: BATCHES,
+      hourlyCost: 1,
       latencyNs: Float64Array.from({ length: 32 }, (_, i) => Math.round(1e6 * (firstMs + rowMs * i))),
     },
   ],

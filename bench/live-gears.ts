@@ -229,7 +229,8 @@ function batchesOf({ served: [counted] = [] }: LoadDocument, { pools }: Simulati
     latencyUsByBatch.map((plannedUs, i): Batches => {
       const live = counted?.executions.find(({ partition, batch }) => partition === stage && batch === i + 1);
       return {
-        ...{ stage: name, size: i + 1 },
+        stage: name,
+        size: i + 1,
         plannedMs: plannedUs === null ? undefined : plannedUs / 1e3,
         liveMs: live?.medianUs === undefined ? undefined : live.medianUs / 1e3,
         live: live?.executed ?? 0,

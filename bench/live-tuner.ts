@@ -138,7 +138,9 @@ async function served(bundle: string, { tuner, trace, samples, verdicts, windowS
     const before = seen[k] as Seen;
     const count = now.ended - before.ended;
     return {
-      ...{ tuner, fromS: k * windowS, devicesUp: now.devicesUp },
+      tuner,
+      fromS: k * windowS,
+      devicesUp: now.devicesUp,
       live: count === 0 ? undefined : (now.inTime - before.inTime) / count,
       simulated: windows[k]?.attainment,
       simulatedInUse: windows[k]?.inUse?.[0],

@@ -114,7 +114,10 @@ async function prepare(folder: string, device: string): Promise<Bench> {
   for (const [name, make] of Object.entries(MODELS)) {
     await writeFile(join(folder, `${name}.onnx`), make());
     await profileModelFile(join(folder, `${name}.onnx`), {
-      ...{ devices: [`slow=${device}`], batches: BATCHES, blocks: '1', minMs: 200 },
+      devices: [`slow=${device}`],
+      batch: BATCHES,
+      blocks: '1',
+      minMs: 200,
       output: join(folder, `${name}.json`),
     });
     process.stderr.write(`profiled ${name}\n`);
@@ -122,7 +125,8 @@ async function prepare(folder: string, device: string): Promise<Bench> {
   const { uniform } = streamOf(0, 'images');
   const dims = [1, 3, PIXELS, PIXELS];
   const images = Array.from({ length: IMAGES }, () => ({
-    ...{ dtype: 'float32', dims },
+    dtype: 'float32',
+    dims,
     data: Float32Array.from({ length: 3 * PIXELS ** 2 }, () => 2 * uniform() - 1),
   }));
   const executor = await startExecutor({ provider: 'cpu', threads: 1 }, { virtual: 1, name: 'detect' });

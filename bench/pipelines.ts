@@ -149,7 +149,10 @@ async function rowOf(asked: Asked, runs: number, slow: readonly number[]): Promi
   }
   const { hourlyCost, objective } = solved.plan;
   return {
-    ...{ ...asked, seconds, solveS, attainments },
+    ...asked,
+    seconds,
+    solveS,
+    attainments,
     ...(hourlyCost === undefined ? {} : { hourlyCost }),
     ...(objective === undefined ? {} : { gap: objective.gap }),
   };

@@ -82,8 +82,15 @@ async function main(environment: string): Promise<void> {
         if (executor === 'cpu' && system !== 'plan') continue;
         const running = await SYSTEMS[system]({ environment, bundles, executor, folder });
         const measuring = new Measuring(running, {
-          ...{ client, bundles, folder, executor, system },
-          ...{ requests, loads, warmS, seed },
+          client,
+          bundles,
+          folder,
+          executor,
+          system,
+          requests,
+          loads,
+          warmS,
+          seed,
         });
         rows.push(...(await measuring.rows().finally(() => running.stop())));
       }
@@ -109,8 +116,15 @@ async function bundlesFor(executor: ExecutorKind, { own, ...parts }: Preparing):
   if (executor !== 'cpu') return bundles;
   const running = await SYSTEMS.plan({ ...parts, bundles, executor });
   const measuring = new Measuring(running, {
-    ...{ client: parts.client, bundles, folder: parts.folder, executor, system: 'plan' },
-    ...{ requests, loads, warmS, seed },
+    client: parts.client,
+    bundles,
+    folder: parts.folder,
+    executor,
+    system: 'plan',
+    requests,
+    loads,
+    warmS,
+    seed,
   });
   const executed = await measuring.executed().finally(() => running.stop());
   return plannedBundles(own, executor, executed);

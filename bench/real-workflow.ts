@@ -147,8 +147,11 @@ async function repeated(
   const othersShare = others();
   const [loads, evictions] = await counters();
   return {
-    ...{ answers, heldBytes, others: othersShare },
-    ...{ loads: loads - loadsBefore, evictions: evictions - evictionsBefore },
+    answers,
+    heldBytes,
+    others: othersShare,
+    loads: loads - loadsBefore,
+    evictions: evictions - evictionsBefore,
     simulated: simulatedAgain(recorded, load),
     asExecuted: simulatedAgain(asExecuted(recorded, answers.report), load),
   };

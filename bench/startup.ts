@@ -75,7 +75,9 @@ function save(json: string | undefined, options: object, all: ReadonlyMap<string
 function took(args: readonly string[], cwd: string): Took {
   const [from, before] = [performance.now(), childrenMs()];
   const { status, stderr } = spawnSync(process.execPath, args, {
-    ...{ cwd, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] },
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   const wallMs = performance.now() - from;
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}\n${stderr}`);

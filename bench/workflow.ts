@@ -49,7 +49,10 @@ const asked = values.only.split(',');
 const { frequencies } = runMix({ devices: 8, load, requests: LEAST_REQUESTS, seed: 1 }).core;
 const measures = asked.flatMap((part) => parts[part]?.() ?? []);
 saveResult(values.json, {
-  ...{ bench: 'workflow', options: { load, requests, devices: sizes, only: asked }, measures, rows: [] },
+  bench: 'workflow',
+  options: { load, requests, devices: sizes, only: asked },
+  measures,
+  rows: [],
 });
 
 function costs(): Measure[] {
@@ -58,8 +61,11 @@ function costs(): Measure[] {
     const result = runMix({ devices, load, requests: count, seed: 2, frequencies });
     const { made, right } = result.summary.guesses;
     return {
-      ...{ devices, usPerTask: result.cpuUs / result.tasks, usPerRequest: result.cpuUs / count },
-      ...{ meanMs: meanMsOf(result), lookedPerTask: result.summary.schedulesLookedAt / result.tasks },
+      devices,
+      usPerTask: result.cpuUs / result.tasks,
+      usPerRequest: result.cpuUs / count,
+      meanMs: meanMsOf(result),
+      lookedPerTask: result.summary.schedulesLookedAt / result.tasks,
       rightPercent: (100 * right) / made,
     };
   });
@@ -108,7 +114,9 @@ function rules(): Measure[] {
         runMix({ devices, load: each, requests: count, seed, frequencies, policy, sloFactor: 5 }),
       );
       return {
-        ...{ load: each, rule, meanMs: mean(results.map(meanMsOf)) },
+        load: each,
+        rule,
+        meanMs: mean(results.map(meanMsOf)),
         inTimePercent: mean(results.map(({ summary }) => (100 * summary.inTime) / summary.requests)),
         loadsPerRequest: mean(results.map(({ summary }) => summary.loads / summary.requests)),
       };

@@ -19,10 +19,21 @@ const BEGUN = ['cli/main', 'api/index', 'execution/session-thread'];
 
 async function main(): Promise<void> {
   const { outputFiles } = await build({
-    ...{ absWorkingDir: project, outdir: folder, entryPoints: entries(), chunkNames: 'chunks/[name]-[hash]' },
-    ...{ bundle: true, splitting: true, packages: 'external', plugins: [startedFromBundle] },
-    ...{ platform: 'node', format: 'esm', target: 'node20.19', sourcemap: true, sourcesContent: false },
-    ...{ write: false, logLevel: 'warning' },
+    absWorkingDir: project,
+    outdir: folder,
+    entryPoints: entries(),
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    plugins: [startedFromBundle],
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    sourcemap: true,
+    sourcesContent: false,
+    write: false,
+    logLevel: 'warning',
   });
   const old = new Set(filesBelow(folder));
   for (const { path, contents } of outputFiles) {

@@ -12,7 +12,8 @@ import { startServer } from '../src/runtime/index.js';
 import { environmentWith, PROJECT } from './python/environment.js';
 
 const environment = environmentWith({
-  ...{ requirement: 'tritonclient[http]==2.73.0', module: 'tritonclient.http' },
+  requirement: 'tritonclient[http]==2.73.0',
+  module: 'tritonclient.http',
 });
 
 /** ask runs the client on a server of two small models, and gives its exit status. */

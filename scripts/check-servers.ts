@@ -31,7 +31,8 @@ interface Server {
 
 const SERVERS: Readonly<Record<string, Server>> = {
   MLServer: {
-    ...{ requirement: 'mlserver==1.7.1', module: 'mlserver' },
+    requirement: 'mlserver==1.7.1',
+    module: 'mlserver',
     command: ([http, grpc, metrics]) => ({
       program: 'bin/mlserver',
       args: ['start', join(FILES, 'mlserver')],
@@ -45,7 +46,8 @@ const SERVERS: Readonly<Record<string, Server>> = {
     }),
   },
   KServe: {
-    ...{ requirement: 'kserve==0.21.0', module: 'kserve' },
+    requirement: 'kserve==0.21.0',
+    module: 'kserve',
     command: ([http]) => ({
       program: 'bin/python',
       args: [join(FILES, 'kserve/server.py'), '--http_port', `${http}`, '--enable_grpc', 'false'],
@@ -73,7 +75,8 @@ async function loaded(environment: string, { command, load = {} }: Server): Prom
   const ports = await freePorts(3);
   const { program, args, env = {} } = command(ports);
   const server = spawn(join(environment, program), args, {
-    ...{ cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] as const },
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'] as const,
     env: { ...process.env, ...env, PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: join(FILES, 'mlserver') },
   });
   const ended = new Promise((resolve) => server.once('exit', resolve));
@@ -86,7 +89,8 @@ async function loaded(environment: string, { command, load = {} }: Server): Prom
     await ready(url, server);
     await describeServer(url);
     return await driveLoad(url, {
-      ...{ ...LOAD, ...load },
+      ...LOAD,
+      ...load,
       check: ({ inputs, outputs }) =>
         isDoubled(inputs.x?.data as ArrayLike<number>, outputs.y?.data as ArrayLike<number>),
     });

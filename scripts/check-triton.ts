@@ -47,12 +47,14 @@ interface Case {
 const CASES: Readonly<Record<string, Case>> = {
   'two pipelines of a model on two servers': {
     plan: (folder) => givenPooled(folder, { on: 'cpu', pipelines: twoPipelines('cpu'), sloMs: SLO_MS }),
-    ...{ model: 'eye', servers: ['cpu_0', 'cpu_1'] },
+    model: 'eye',
+    servers: ['cpu_0', 'cpu_1'],
     expected: async (image, run) => ({ logits: await run('eye', image) }),
   },
   'an ensemble that forks': {
     plan: (folder) => straightPipeline(folder, 'cpu', { sloMs: SLO_MS }),
-    ...{ model: 'looks', servers: ['cpu_0'] },
+    model: 'looks',
+    servers: ['cpu_0'],
     expected: async (image, run) => {
       const mask = await run('clean', image);
       return { 'left.logits': await run('left', mask), 'right.logits': await run('right', mask) };
@@ -60,7 +62,9 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a pipeline of branches': {
     plan: (folder) => branchingPipeline(folder, 'cpu', SLO_MS),
-    ...{ model: 'looks', servers: ['cpu_0'], verifies: true },
+    model: 'looks',
+    servers: ['cpu_0'],
+    verifies: true,
     expected: async (image, run) => {
       const [first, second] = (await run('detect', image)) as unknown as [number, number];
       const side = first >= -1 ? 'left' : 'right';
@@ -70,17 +74,22 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a pipeline whose first model drops what waits': {
     plan: (folder) => straightPipeline(folder, 'cpu', { sloMs: SLO_MS }),
-    ...{ model: 'looks', servers: ['cpu_0'], drops: 'clean' },
+    model: 'looks',
+    servers: ['cpu_0'],
+    drops: 'clean',
     expected: async () => ({}),
   },
   'branches of which one drops what waits': {
     plan: (folder) => branchingPipeline(folder, 'cpu', SLO_MS),
-    ...{ model: 'looks', servers: ['cpu_0'], drops: 'left' },
+    model: 'looks',
+    servers: ['cpu_0'],
+    drops: 'left',
     expected: async () => ({}),
   },
   'a cascade': {
     plan: (folder) => twoGears(folder, 'cpu', SLO_MS),
-    ...{ model: 'looks', servers: ['cpu_0'] },
+    model: 'looks',
+    servers: ['cpu_0'],
     expected: cascaded,
   },
 };
@@ -241,8 +250,10 @@ async function tried(
 }
 
 const environment = environmentWith({
-  ...{ requirement: 'nvidia-pytriton==0.7.0', module: 'pytriton, onnxruntime' },
-  ...{ besides: ['onnxruntime', 'numpy<2'], python: PYTHON },
+  requirement: 'nvidia-pytriton==0.7.0',
+  module: 'pytriton, onnxruntime',
+  besides: ['onnxruntime', 'numpy<2'],
+  python: PYTHON,
 });
 if ('lacking' in environment) process.stdout.write(`Triton was not tried: ${environment.lacking}\n`);
 else

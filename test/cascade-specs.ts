@@ -39,7 +39,9 @@ export function familyRecordsText(answers: readonly (readonly FamilyAnswer[])[] 
 export function familyProfile(model: number): Profile {
   const us = (batch: number) => [4 ** model * (600 + 200 * batch)];
   return {
-    ...{ kind: 'profile', version: '1.0', model: { name: `${FAMILY[model]}-net` } },
+    kind: 'profile',
+    version: '1.0',
+    model: { name: `${FAMILY[model]}-net` },
     blocks: [{ cutBytes: 0, weightBytes: 1e6 * 4 ** model }],
     devices: { V100: { blockLatencyUs: { 1: { 1: us(1), 2: us(2), 4: us(4) } } } },
   };
@@ -47,7 +49,10 @@ export function familyProfile(model: number): Profile {
 
 /** FAMILY_SPEC is a spec of the family that has a plan of several gears. */
 export const FAMILY_SPEC: CascadeSpec = {
-  ...{ kind: 'cascade', name: 'family', cluster: 'cluster.yaml', records: 'records.csv' },
+  kind: 'cascade',
+  name: 'family',
+  cluster: 'cluster.yaml',
+  records: 'records.csv',
   models: FAMILY.map((name) => ({ name, profile: `${name}.json` })),
   slo: { latencyMs: 60 },
   load: { maxRps: 400, ranges: 4 },

@@ -28,24 +28,30 @@ export function pipelineOf(
 ): PipelinePlan {
   const planned = stages.map(
     ({ name, next = [], batch = 1, latencyUs = 1000, device = 'cpu' }): PlannedStage => ({
-      ...{ name, model: name, device, virtual: 1, batch, next, scaleFactor: 1, throughputRps: 1 },
+      name,
+      model: name,
+      device,
+      virtual: 1,
+      batch,
+      next,
+      scaleFactor: 1,
+      throughputRps: 1,
       replicas: devices.filter((held) => held.includes(name)).length,
       latencyUsByBatch: Array.from({ length: batch }, (_, i) => latencyUs * (i + 1)),
     }),
   );
   return {
-    ...{ kind: 'pipeline-plan', version: '1.0', name: 'app', method: 'given' },
-    ...{
-      serving: { scheduler: 'stage-local' },
-      cluster: { devices: { cpu: {} } },
-      sloMs: 1000,
-      attainment: 0.99,
-    },
-    ...{
-      throughputRps: 100,
-      longestPath: { stages: [], latencyUs: 1 },
-      classes: { cpu: { used: devices.length } },
-    },
+    kind: 'pipeline-plan',
+    version: '1.0',
+    name: 'app',
+    method: 'given',
+    serving: { scheduler: 'stage-local' },
+    cluster: { devices: { cpu: {} } },
+    sloMs: 1000,
+    attainment: 0.99,
+    throughputRps: 100,
+    longestPath: { stages: [], latencyUs: 1 },
+    classes: { cpu: { used: devices.length } },
     stages: planned,
     placement: devices.map((held, i) => ({
       server: `cpu-${i}`,
@@ -72,7 +78,9 @@ export function figured(plan: PipelinePlan): PipelinePlan {
   );
   const fullUs = ({ batch, latencyUsByBatch }: PlannedStage) => latencyUsByBatch[batch - 1] as number;
   const stages = plan.stages.map((stage, i) => ({
-    ...{ ...stage, scaleFactor: factors[i] as number, throughputRps: (1e6 * stage.batch) / fullUs(stage) },
+    ...stage,
+    scaleFactor: factors[i] as number,
+    throughputRps: (1e6 * stage.batch) / fullUs(stage),
     next: stage.next.map((edge, k) => ({
       ...edge,
       transferBytes: isListed(plan, stage, edge) ? (bytes[i]?.[k] as number) : edge.transferBytes,

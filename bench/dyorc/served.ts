@@ -37,7 +37,9 @@ export async function planOfExample(
     const load = spec.load as Extract<NonNullable<WorkflowSpec['load']>, { rps: number }>;
     const path = join(folder, 'spec.json');
     const changed = {
-      ...{ ...spec, cluster, load: { ...load, rps: load.rps * share } },
+      ...spec,
+      cluster,
+      load: { ...load, rps: load.rps * share },
       components: spec.components.map((one) => ({ ...one, profile: join(EXAMPLES, one.profile) })),
       planner: { ...spec.planner, ...(subclusters === undefined ? {} : { subclusters }) },
     };
@@ -97,7 +99,11 @@ export function served(
   const before = process.cpuUsage();
   const { figures, tasks, guesses } = simulatedWorkflows(plan, {
     ...rules,
-    ...{ scheduler, seed, arrivals: arrivalsOf(load), spanNs: () => spanNs, exact: true },
+    scheduler,
+    seed,
+    arrivals: arrivalsOf(load),
+    spanNs: () => spanNs,
+    exact: true,
     runOf: (order, workflow) => {
       const found = drawn(order, workflow);
       if (!('run' in found)) throw new Error('a chain is too long');
@@ -118,13 +124,15 @@ export function served(
   const { overall, deviceTime, loads, pools } = figures;
   const batches = pools.reduce((sum, pool) => sum + pool.batches, 0);
   return {
-    ...{
-      meanMs: overall.latencyMs?.mean ?? 0,
-      p50Ms: overall.latencyMs?.p50 ?? 0,
-      p95Ms: overall.latencyMs?.p95 ?? 0,
-      p99Ms: overall.latencyMs?.p99 ?? 0,
-    },
-    ...{ dropped: overall.dropped, tasks, loads, deviceTime, cpuUs: user + system },
+    meanMs: overall.latencyMs?.mean ?? 0,
+    p50Ms: overall.latencyMs?.p50 ?? 0,
+    p95Ms: overall.latencyMs?.p95 ?? 0,
+    p99Ms: overall.latencyMs?.p99 ?? 0,
+    dropped: overall.dropped,
+    tasks,
+    loads,
+    deviceTime,
+    cpuUs: user + system,
     meanBatch: pools.reduce((sum, pool) => sum + pool.rows, 0) / Math.max(1, batches),
     right: guesses === undefined ? undefined : guesses.right / guesses.made,
     rightComponents: guesses === undefined ? undefined : guesses.rightComponents / guesses.made,

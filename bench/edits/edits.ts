@@ -23,14 +23,16 @@ export function editsOf(document: object): Edit[] {
       : valuesFor(value, others.get(key) ?? new Set());
     return [
       ...values.map(([what, to]) => ({
-        ...{ path, what },
+        path,
+        what,
         edited: (of: object) => changed(of, keys, (holder, at) => Object.assign(holder, { [at]: to })),
       })),
       ...(Array.isArray(document) || /^\d+$/.test(key)
         ? []
         : [
             {
-              ...{ path, what: 'dropped' },
+              path,
+              what: 'dropped',
               edited: (of: object) => changed(of, keys, (holder, at) => delete holder[at]),
             },
           ]),

@@ -83,11 +83,18 @@ const CHAIN = `chain: { requestBytes: 100, start: ask, steps: [{ name: ask, call
 const RUNS = [1, 2]
   .map((more) =>
     JSON.stringify({
-      ...{ kind: 'run', version: '1.0', application: 'talk', requestBytes: 100 * more },
+      kind: 'run',
+      version: '1.0',
+      application: 'talk',
+      requestBytes: 100 * more,
       tasks: [
         { component: 'first', inputs: ['request'], after: [], outputBytes: 64, rows: 1 },
         ...Array.from({ length: more }, () => ({
-          ...{ component: 'second', inputs: [0], after: [0], outputBytes: 32, rows: 1 },
+          component: 'second',
+          inputs: [0],
+          after: [0],
+          outputBytes: 32,
+          rows: 1,
         })),
       ],
     }),

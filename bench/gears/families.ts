@@ -97,7 +97,8 @@ function drawn(
       (z) => probit(accuracy) + Math.sqrt(COMMON) * z + Math.sqrt(1 - COMMON) * normal(),
     );
     return {
-      ...{ name, ...modelOf(name) },
+      name,
+      ...modelOf(name),
       correct: Uint8Array.from(ease, (value) => (value > 0 ? 1 : 0)),
       certainty: ease.map((value) => Math.tanh(Math.abs(value))),
     };

@@ -102,7 +102,9 @@ function placementCases(): PlacementCase[] {
     cases.push({
       name: `BERT, ${devices} V100`,
       problem: problemOf(bert, {
-        ...{ devices, maxRps: 7600 * devices, latencyMs: 100 },
+        devices,
+        maxRps: 7600 * devices,
+        latencyMs: 100,
         memoryBytes: 1.05 * largest(bert),
       }),
     });
@@ -127,8 +129,13 @@ function problemOf(
   }: Pick<GearProblem, 'devices' | 'memoryBytes'> & { readonly maxRps: number; readonly latencyMs: number },
 ): GearProblem {
   return {
-    ...{ models, devices, memoryBytes, ranges: rangesOf({ maxRps, ranges: 8 }) },
-    ...{ latencyNs: 1e6 * latencyMs, quantile: 0.95, thresholds: 32 },
+    models,
+    devices,
+    memoryBytes,
+    ranges: rangesOf({ maxRps, ranges: 8 }),
+    latencyNs: 1e6 * latencyMs,
+    quantile: 0.95,
+    thresholds: 32,
   };
 }
 

@@ -11,10 +11,14 @@ export async function writeFamily(folder: string, models: readonly FamilyModel[]
   for (const { name: model, latencyNs, memoryBytes, correct, certainty } of models) {
     const byBatch = Object.fromEntries(Array.from(latencyNs, (ns, b) => [b + 1, [ns / 1e3]]));
     const tensor = (of: string, width: number) => ({
-      ...{ name: of, dtype: 'float32', shape: [1, width], batchAxis: 0 },
+      name: of,
+      dtype: 'float32',
+      shape: [1, width],
+      batchAxis: 0,
     });
     const profile = {
-      ...{ kind: 'profile', version: '1.0' },
+      kind: 'profile',
+      version: '1.0',
       model: { name: model, inputs: [tensor('x', 64)], outputs: [tensor('scores', 2)] },
       blocks: [{ nodes: [], cutBytes: 8, weightBytes: memoryBytes }],
       devices: { V100: { blockLatencyUs: { 1: byBatch } } },
@@ -48,9 +52,14 @@ export async function solveFamily(
   { devices, maxRps, ranges, slo, planner }: AskedFamily,
 ): Promise<GearPlan | undefined> {
   const spec = {
-    ...{ kind: 'cascade', name: basename(folder), cluster: { devices: { V100: { count: devices } } } },
+    kind: 'cascade',
+    name: basename(folder),
+    cluster: { devices: { V100: { count: devices } } },
     models: models.map(({ name }) => ({ name, profile: `${name}.profile.json` })),
-    ...{ records: 'records.csv', slo, load: { maxRps, ranges }, planner },
+    records: 'records.csv',
+    slo,
+    load: { maxRps, ranges },
+    planner,
   };
   const path = join(folder, 'spec.yaml');
   await writeFile(path, JSON.stringify(spec));

@@ -118,7 +118,9 @@ export const GROWERS: Readonly<Record<string, Grower>> = {
     of: (size) => {
       const plan = JSON.parse(readFileSync(EXAMPLE_PLAN, 'utf8')) as Record<string, unknown>;
       const inputs = Array.from({ length: size }, (_, i) => ({
-        ...{ role: 'profile', path: `p${i}.json`, sha256: '0'.repeat(64) },
+        role: 'profile',
+        path: `p${i}.json`,
+        sha256: '0'.repeat(64),
       }));
       return {
         files: { 'plan.json': JSON.stringify({ ...plan, inputs }) },

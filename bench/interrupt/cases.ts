@@ -40,7 +40,9 @@ function profileOf(name: string, blocks: number, us = 900): string {
       ]),
     );
   return json({
-    ...{ kind: 'profile', version: '1.0', model: { name } },
+    kind: 'profile',
+    version: '1.0',
+    model: { name },
     blocks: own.map((_, i) => ({
       cutBytes: i === blocks - 1 ? 100 : 10_000 + 1000 * (i % 7),
       weightBytes: 1e6,
@@ -53,7 +55,8 @@ function profileOf(name: string, blocks: number, us = 900): string {
 
 const cluster = (count: number): string =>
   json({
-    ...{ kind: 'cluster', networkGbps: 10 },
+    kind: 'cluster',
+    networkGbps: 10,
     devices: Object.fromEntries(
       Object.keys(CLASSES).map((name, i) => [
         name,
@@ -74,7 +77,8 @@ const pooled = (models: number, blocks: number, count: number) => (): Record<str
   ),
   'cluster.json': cluster(count),
   'spec.json': json({
-    ...{ kind: 'pooled', cluster: 'cluster.json' },
+    kind: 'pooled',
+    cluster: 'cluster.json',
     models: Array.from({ length: models }, (_, i) => ({
       profile: `m${i}.json`,
       sloMs: 60 + 20 * i,
@@ -89,9 +93,13 @@ const pipeline = (rps: number, duration: string) => (): Record<string, string> =
   ),
   'cluster.json': unlimited,
   'spec.json': json({
-    ...{ kind: 'pipeline', cluster: 'cluster.json', sloMs: 150, attainment: 0.99 },
+    kind: 'pipeline',
+    cluster: 'cluster.json',
+    sloMs: 150,
+    attainment: 0.99,
     stages: ['a', 'b', 'c', 'd'].map((name, i, all) => ({
-      ...{ name, profile: `${name}.json` },
+      name,
+      profile: `${name}.json`,
       ...(i === all.length - 1 ? {} : { next: [{ to: all[i + 1], probability: 0.8 }] }),
     })),
     load: { arrivals: 'poisson', rps, duration },
@@ -118,7 +126,10 @@ const cascade =
     'cluster.json': cluster(4),
     'records.csv': recordLines(samples, models),
     'spec.json': json({
-      ...{ kind: 'cascade', cluster: 'cluster.json', records: 'records.csv', slo: { latencyMs: 100 } },
+      kind: 'cascade',
+      cluster: 'cluster.json',
+      records: 'records.csv',
+      slo: { latencyMs: 100 },
       models: Array.from({ length: models }, (_, i) => ({ name: `m${i}`, profile: `m${i}.json` })),
       load: { maxRps: 3000, ranges },
       planner: { method: 'gears' },
@@ -132,7 +143,9 @@ const counts = (intervals: number, each: number): string =>
 /** largeProfile is a profile that has nearly the most values that are read. */
 const largeProfile = (name: string, blocks: number, device = 'gpu'): string =>
   json({
-    ...{ kind: 'profile', version: '1.0', model: { name } },
+    kind: 'profile',
+    version: '1.0',
+    model: { name },
     blocks: Array.from({ length: blocks }, () => ({ cutBytes: 1 })),
     devices: {
       [device]: {
@@ -166,7 +179,8 @@ const served = (layers: number) => () => ({
   'chain.onnx': chain(layers),
   'cluster.json': json({ kind: 'cluster', devices: { 'cpu-1': { count: 1, hourlyCost: 1 } } }),
   'spec.json': json({
-    ...{ kind: 'pooled', cluster: 'cluster.json' },
+    kind: 'pooled',
+    cluster: 'cluster.json',
     models: [{ profile: 'chain.profile.json', sloMs: 2000 }],
   }),
 });
@@ -190,22 +204,27 @@ const workflow = (rps: number, duration: string) => (): Record<string, string> =
     ['a', 'b', 'c', 'd'].map((name, i) => [`${name}.json`, profileOf(name, 1, 5000 + 2000 * i)]),
   ),
   'cluster.json': json({
-    ...{ kind: 'cluster', networkGbps: 10 },
+    kind: 'cluster',
+    networkGbps: 10,
     devices: { fast: { count: 16, perServer: 4, memoryGiB: 8, loadGBps: 10 } },
   }),
   'spec.json': json({
-    ...{ kind: 'workflow', cluster: 'cluster.json' },
+    kind: 'workflow',
+    cluster: 'cluster.json',
     components: ['a', 'b', 'c', 'd'].map((name) => ({ name, profile: `${name}.json`, memoryGiB: 3 })),
     workflows: [
       ['a', 'b'],
       ['c', 'd'],
     ].map(([first, second], w) => ({
-      ...{ name: `w${w}`, sloMs: 2000 },
+      name: `w${w}`,
+      sloMs: 2000,
       chain: {
-        ...{ requestBytes: 1e5, start: 'x' },
+        requestBytes: 1e5,
+        start: 'x',
         steps: [
           {
-            ...{ name: 'x', calls: [{ component: first, inputs: ['request'], outputBytes: 1e5 }] },
+            name: 'x',
+            calls: [{ component: first, inputs: ['request'], outputBytes: 1e5 }],
             next: [
               { to: 'x', chance: 0.3 },
               { to: 'y', chance: 0.5 },
@@ -238,16 +257,15 @@ export const CASES: Readonly<Record<string, Interrupted>> = {
     command: 'solve spec.json --frontier -o plan.json',
   },
   'solve, workflows': { files: workflow(200, '60s'), command: 'solve spec.json -o plan.json' },
-  'validate, workflows': {
-    ...{ files: workflow(100, '20s'), before: POOLED_PLAN },
-    command: 'validate plan.json',
-  },
+  'validate, workflows': { files: workflow(100, '20s'), before: POOLED_PLAN, command: 'validate plan.json' },
   'simulate, workflows': {
-    ...{ files: workflow(50, '5s'), before: POOLED_PLAN },
+    files: workflow(50, '5s'),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 2000s -o report.json',
   },
   'simulate --schedulers, workflows': {
-    ...{ files: workflow(50, '5s'), before: POOLED_PLAN },
+    files: workflow(50, '5s'),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 200s --schedulers all -o schedulers.json',
   },
   'compare, workflows': {
@@ -263,30 +281,33 @@ export const CASES: Readonly<Record<string, Interrupted>> = {
     command: 'compare spec.json --budget 20 --hold 99% -o compared.json',
   },
   'simulate, pooled': {
-    ...{ files: pooled(3, 10, 20), before: POOLED_PLAN },
+    files: pooled(3, 10, 20),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 1000s --exact -o report.json',
   },
   'simulate --runs': {
-    ...{ files: pooled(3, 10, 20), before: POOLED_PLAN },
+    files: pooled(3, 10, 20),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 100s --runs 50 -o report.json',
   },
   'simulate --sweep': {
-    ...{ files: pooled(3, 10, 20), before: POOLED_PLAN },
+    files: pooled(3, 10, 20),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 100s --sweep load=0.1..2:50 -o sweep.json',
   },
   'simulate --schedulers': {
-    ...{ files: pooled(3, 10, 20), before: POOLED_PLAN },
+    files: pooled(3, 10, 20),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 60s --schedulers all -o schedulers.json',
   },
   'simulate --timeline': {
-    ...{ files: pooled(3, 10, 20), before: POOLED_PLAN },
+    files: pooled(3, 10, 20),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --duration 200s --timeline timeline.json -o report.json',
   },
   'simulate --trace, 10 million requests': {
-    ...{
-      files: () => ({ ...pooled(3, 10, 20)(), 'trace.csv': arrivals(1e7) }),
-      before: POOLED_PLAN,
-    },
+    files: () => ({ ...pooled(3, 10, 20)(), 'trace.csv': arrivals(1e7) }),
+    before: POOLED_PLAN,
     command: 'simulate plan.json --trace trace.csv --load 1 -o report.json',
   },
   'simulate, cascade, long records': {
@@ -315,7 +336,10 @@ export const CASES: Readonly<Record<string, Interrupted>> = {
       'labels.csv': lines(20_000, (i) => `${i % 10}`),
       'cluster.json': json({ kind: 'cluster', devices: { 'cpu-1': { count: 1, hourlyCost: 1 } } }),
       'spec.json': json({
-        ...{ kind: 'cascade', cluster: 'cluster.json', records: 'records.csv', slo: { latencyMs: 1000 } },
+        kind: 'cascade',
+        cluster: 'cluster.json',
+        records: 'records.csv',
+        slo: { latencyMs: 1000 },
         models: [{ name: 'm0', profile: 'chain.profile.json' }],
         load: { maxRps: 5, ranges: 2 },
         planner: { method: 'gears' },

@@ -123,7 +123,9 @@ function started(
   folder: string,
 ): { child: ChildProcess; told: () => string; ended: Promise<number | null> } {
   const child = spawn(process.execPath, args, {
-    ...{ cwd: folder, detached: true, env: { ...process.env, NO_COLOR: '1' } },
+    cwd: folder,
+    detached: true,
+    env: { ...process.env, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let told = '';
@@ -183,10 +185,7 @@ async function interrupted(
   const afterMs = Math.max(0, wallMs - waited());
   const left = early ? [] : leftIn(child, folder, { kept, whole });
   clean(folder, kept);
-  return {
-    ...{ code, wasEarly: early, afterMs, wallMs, atMs, left, told: told() },
-    bareMs: await bareMs,
-  };
+  return { code, wasEarly: early, afterMs, wallMs, atMs, left, told: told(), bareMs: await bareMs };
 }
 
 /** waitsOf gives how long the main thread of a process has waited for a core since then, in milliseconds. */

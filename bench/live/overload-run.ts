@@ -84,7 +84,11 @@ export class OverloadRun {
       const { report: simulated } = await simulatePlan(folder, { traces: [trace], scheduler, verdicts });
       const { sent, inTime, late, dropped, failed, cancelled } = report;
       return {
-        ...{ scheduler, kills, sent, isWhole, others: otherShare },
+        scheduler,
+        kills,
+        sent,
+        isWhole,
+        others: otherShare,
         endings: { inTime, late, dropped, failed, cancelled },
         counted: sumOf(text, 'inferplan_outcomes_total'),
         live: liveFigures(report, text, invalidRate(log, bundle, scheduler)),
@@ -102,8 +106,12 @@ function liveFigures(report: LoadDocument, metrics: string, invalid: number | un
   const drops: Record<string, number> = {};
   for (const [, place = '', count] of lines) drops[place] = (drops[place] ?? 0) + Number(count) / sent;
   return {
-    ...{ inTime: inTime / sent, late: late / sent, dropped: dropped / sent },
-    ...{ p95Ms: latencyMs?.p95, invalidRate: invalid, drops },
+    inTime: inTime / sent,
+    late: late / sent,
+    dropped: dropped / sent,
+    p95Ms: latencyMs?.p95,
+    invalidRate: invalid,
+    drops,
   };
 }
 
@@ -112,8 +120,12 @@ function simulatedFigures({ overall, drops }: SimulationReport): Figures {
   const byPlace: Record<string, number> = {};
   for (const { place, count } of drops) byPlace[place] = (byPlace[place] ?? 0) + count / arrived;
   return {
-    ...{ inTime: inTime / arrived, late: late / arrived, dropped: dropped / arrived },
-    ...{ p95Ms: latencyMs?.p95, invalidRate: overall.invalidRate, drops: byPlace },
+    inTime: inTime / arrived,
+    late: late / arrived,
+    dropped: dropped / arrived,
+    p95Ms: latencyMs?.p95,
+    invalidRate: overall.invalidRate,
+    drops: byPlace,
   };
 }
 

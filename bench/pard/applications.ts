@@ -110,7 +110,9 @@ function dropRates(
     topology,
     arrivals: arrivalsOf(
       {
-        ...{ kind: 'drawn', process: 'poisson', durationNs: 1e9 * seconds },
+        kind: 'drawn',
+        process: 'poisson',
+        durationNs: 1e9 * seconds,
         rps: applications.map(({ throughputRps }) => load * throughputRps),
       },
       applications,

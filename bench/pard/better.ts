@@ -88,7 +88,8 @@ const seeds = Array.from({ length: benchNumber(USAGE, '--seeds', values.seeds) }
 const against = values.against.split(',');
 const policies = [...against, ...positionals].map((text) => ({ text, served: servedBy(text) }));
 const pool = new JobPool<AskedRuns, FigureRow[], never>('#dist/bench/pard/figures/runs-worker.js', {
-  ...{ what: 'simulation', threads },
+  what: 'simulation',
+  threads,
 });
 const rows: Row[] = [];
 try {
@@ -117,8 +118,13 @@ function cases(): Case[] {
       name: `${application}-${trace}`,
       run: (seed: number) =>
         pool.run({
-          ...{ application, trace, durationS: seconds, seed, from: from as 'made' | 'published' },
-          ...{ latencyFactor, jitterCv },
+          application,
+          trace,
+          durationS: seconds,
+          seed,
+          from: from as 'made' | 'published',
+          latencyFactor,
+          jitterCv,
           servers: policies.map(({ text, served }) => ({ name: text, ...served })),
           bounds: values.bound ? 'own-devices' : 'none',
         }),
@@ -156,7 +162,8 @@ async function pooledShares(seed: number, loadFactor: number): Promise<Share[]> 
 async function rowsOf({ name, run }: Case): Promise<Row[]> {
   const ofSeeds = await Promise.all(seeds.map(run));
   return policies.map(({ text }, i) => ({
-    ...{ name, policy: text },
+    name,
+    policy: text,
     dropRates: ofSeeds.map((shares) => (shares[i] as Share).dropRate),
     leastDropRates: ofSeeds.flatMap((shares) => (shares[i] as Share).leastDropRate ?? []),
   }));

@@ -74,7 +74,9 @@ const FIGURES: Readonly<Record<string, Shown>> = {
   fig11: {
     asked: [
       {
-        ...{ application: 'lv', trace: 'tweet', bounds: 'own-devices' },
+        application: 'lv',
+        trace: 'tweet',
+        bounds: 'own-devices',
         servers: named([...COMPARED, ...ABLATIONS]),
       },
     ],
@@ -119,7 +121,8 @@ const seeds = benchNumber(USAGE, '--seeds', values.seeds);
 const shared: Shared = { durationS: benchNumber(USAGE, '--seconds', values.seconds), from };
 const threads = values.threads === undefined ? undefined : benchNumber(USAGE, '--threads', values.threads);
 const pool = new JobPool<AskedRuns, FigureRow[], never>('#dist/bench/pard/figures/runs-worker.js', {
-  ...{ what: 'simulation', threads },
+  what: 'simulation',
+  threads,
 });
 const found: FigureRow[] = [];
 try {

@@ -71,7 +71,9 @@ saveResult(json, {
 
 function settingsOf(arrivals: ArrivalProcess, seed: number): Asked {
   return {
-    ...{ seed, slow, arrivals },
+    seed,
+    slow,
+    arrivals,
     duration: benchNumber(USAGE, '--duration', values.duration),
     ...(values.rps === undefined ? {} : { rps: [values.rps] }),
     ...(values.cv === undefined ? {} : { cv: benchNumber(USAGE, '--cv', values.cv) }),

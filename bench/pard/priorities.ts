@@ -92,7 +92,8 @@ async function rowsOf(application: ApplicationName, trace: TraceName, share: num
       const [scheduler = '', ...policy] = text.split(',');
       const fold = new LevelFold({ weights, levelOf, warmUpNs: 0 });
       const counts = served(servedWorkload(made, { scheduler, policy }), world, {
-        ...{ seconds, observers: [fold] },
+        seconds,
+        observers: [fold],
         weight: (order) => weights[levelOf(order)] as number,
       });
       workers ??= counts.workers;
@@ -105,7 +106,7 @@ async function rowsOf(application: ApplicationName, trace: TraceName, share: num
       each.map((one) => one[i] as number),
     );
     const name = `${application}-${trace}, ${100 * share} %`;
-    return { ...{ name, weighted, heavy, light, all }, policy: policies[p] ?? 'least possible' };
+    return { name, weighted, heavy, light, all, policy: policies[p] ?? 'least possible' };
   });
 }
 

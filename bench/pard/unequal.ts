@@ -129,7 +129,10 @@ function onTwoClasses(plan: PipelinePlan): PipelinePlan {
     if (slow === 0) return { ...stage, replicas };
     seat(SLOW, slow);
     const other: OtherReplicas = {
-      ...{ device: SLOW, virtual: 1, replicas: slow, throughputRps: stage.throughputRps / ratio },
+      device: SLOW,
+      virtual: 1,
+      replicas: slow,
+      throughputRps: stage.throughputRps / ratio,
       latencyUsByBatch: stage.latencyUsByBatch.map((us) => (us === null ? null : us * ratio)),
     };
     return { ...stage, replicas, others: [other] };

@@ -118,7 +118,11 @@ export function servedWorkload(
   told.add(...(tuned?.faults ?? []));
   if (tuned === undefined || told.count > 0) throw told.error(`serve ${plan.name}`);
   return {
-    ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload, seed, exact: false },
+    plan: tuned.plan,
+    scheduler: tuned.scheduler,
+    workload,
+    seed,
+    exact: false,
     execution: { slow: 1, ...(jitterCv === undefined ? {} : { jitter: { kind: 'cv', cv: jitterCv } }) },
     transfers: 'links',
   };
@@ -180,8 +184,10 @@ export async function sizedSpec(
     ...spec,
     stages: spec.stages.map((stage, i) => ({
       ...stage,
-      ...{ device: CLASS, batch: batches[i] as number },
-      ...{ replicas: replicas[i] as number, standby: down[i] as number },
+      device: CLASS,
+      batch: batches[i] as number,
+      replicas: replicas[i] as number,
+      standby: down[i] as number,
     })),
     load: { arrivals: 'poisson', rps, duration: '60s' },
     ...(utilisation === UTILISATION ? {} : { serving: { ...(spec.serving as PlanServing), tuner } }),

@@ -54,8 +54,11 @@ export async function served(client: Client, load: SentLoad): Promise<Served> {
   const report = await ended;
   const { attainment = 0, sent, durationS, latencyMs } = report;
   return {
-    ...{ attainment, p95Ms: latencyMs?.p95 ?? Number.NaN, goodputRps: (attainment * sent) / durationS },
-    ...{ report, busy: all() },
+    attainment,
+    p95Ms: latencyMs?.p95 ?? Number.NaN,
+    goodputRps: (attainment * sent) / durationS,
+    report,
+    busy: all(),
   };
 }
 
@@ -94,7 +97,8 @@ async function simulated({ bundle, trace }: Deployed, engine: string | undefined
     const { overall, workload } = simulationReport(setup, run, { windowS: undefined, inputs: [] });
     const { attainment = 0, arrived, latencyMs } = overall;
     return {
-      ...{ attainment, goodputRps: (attainment * arrived) / workload.durationS },
+      attainment,
+      goodputRps: (attainment * arrived) / workload.durationS,
       p95Ms: latencyMs?.p95 ?? Number.NaN,
     };
   } finally {

@@ -74,7 +74,9 @@ export class Measuring {
     const { folder, executor } = this.of;
     const path = join(folder, `${executor}.engine.json`);
     const { ingress, hopUs } = await profileEngine(this.running.url, {
-      ...{ ...CALIBRATION, model: MODEL, output: path },
+      ...CALIBRATION,
+      model: MODEL,
+      output: path,
     });
     const [eachMs, hopMs] = [ingress.requestUs / 1e3, hopUs / 1e3].map((ms) => ms.toFixed(1));
     process.stdout.write(

@@ -75,7 +75,11 @@ export async function plannedBundles(
   const profile = join(folder, `${MODEL}.json`);
   await writeFile(model, resnet18({ image: PIXELS, classes: 5, widthMultiplier: 1, seed: 1 }));
   await partitionModelFile(model, {
-    ...{ devices: ['cpu:1'], blocks: 2, method: 'greedy', boundary: 'exact', output: profile },
+    devices: ['cpu:1'],
+    blocks: 2,
+    method: 'greedy',
+    boundary: 'exact',
+    output: profile,
   });
   const sleeping = emulatedDevices({ fast: SLOWDOWN, slow: SLOWDOWN }, BLOCK_MS);
   await setDevices(profile, sleeping);
@@ -108,7 +112,10 @@ function emulatedDevices(
     CLASSES.map((name) => [
       name,
       {
-        ...{ provider: 'cpu', threads: 1, slowdown: slowdowns[name], emulated: true },
+        provider: 'cpu',
+        threads: 1,
+        slowdown: slowdowns[name],
+        emulated: true,
         blockLatencyUs: {
           1: Object.fromEntries(
             Object.entries(blockMs[name]).map(([batch, blocks]) => [batch, blocks.map((ms) => 1e3 * ms)]),

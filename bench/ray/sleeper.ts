@@ -13,7 +13,11 @@ export function sleeper(plannedMs: (file: string, rows: number) => number): Star
     const files = new Map<number, string>();
     let last: Promise<unknown> = Promise.resolve();
     return {
-      ...{ name: executor.name, device, pid: executor.pid, cores: executor.cores, exited: executor.exited },
+      name: executor.name,
+      device,
+      pid: executor.pid,
+      cores: executor.cores,
+      exited: executor.exited,
       nodeTimings: (...asked) => executor.nodeTimings(...asked),
       release: (...asked) => executor.release(...asked),
       close: (...asked) => executor.close(...asked),

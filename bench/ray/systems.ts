@@ -77,7 +77,9 @@ async function uncut({ bundles, folder }: SystemParts): Promise<Omit<Application
     })),
   );
   const application = {
-    ...{ name: 'uncut', route_prefix: '/', import_path: 'uncut:build' },
+    name: 'uncut',
+    route_prefix: '/',
+    import_path: 'uncut:build',
     args: { name: MODEL, model: models?.[MODEL], devices },
     deployments: [{ name: 'uncut', ray_actor_options: { num_cpus: 0, resources: { [ANY_DEVICE]: 1 } } }],
   };

@@ -80,7 +80,9 @@ function again(): Uint8Array {
   const shifted = graph.node('Sub', [luma, graph.floats('mean', [], [MEAN])], { name: 'shifted' });
   const scaled = graph.node('Div', [shifted, graph.floats('spread', [], [SPREAD])], { name: 'scale' });
   graph.node('Concat', [scaled, scaled, scaled], {
-    ...{ name: 'colours', attributes: { axis: 1 }, output: 'photo' },
+    name: 'colours',
+    attributes: { axis: 1 },
+    output: 'photo',
   });
   graph.output('luma', ['n', 1, PHOTO_SIZE, PHOTO_SIZE]);
   graph.output('photo', ['n', 3, PHOTO_SIZE, PHOTO_SIZE]);

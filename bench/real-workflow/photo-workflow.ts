@@ -95,7 +95,10 @@ function specOf({
       devices: { cpu: { count: 2, perServer: 2, memoryGiB: deviceBytes / BYTES_PER_GIB, ...ways } },
     },
     components: PHOTO_COMPONENTS.map((name) => ({
-      ...{ name, profile: profileOf(name), maxBatch: LARGEST_BATCH, ...memory(componentBytes[name]) },
+      name,
+      profile: profileOf(name),
+      maxBatch: LARGEST_BATCH,
+      ...memory(componentBytes[name]),
     })),
     workflows: [{ name: WORKFLOW, program: 'photos.mjs', runs: RUNS_FILE }],
     load: { rps, arrivals: 'poisson', duration: '1m' } as WorkflowSpec['load'] & object,

@@ -24,7 +24,9 @@ export async function recordedPhotos(folder: string): Promise<RecordedPhotos> {
 export function simulatedAgain({ plan, runs }: RecordedPhotos, { timesNs }: SentLoad): WorkflowRun {
   const recorded = new RecordedRuns(plan.components.map(({ name }) => name));
   return simulatedWorkflows(plan, {
-    ...{ scheduler: 'dyorc', seed: 0, arrivals: arrivalsAt(timesNs) },
+    scheduler: 'dyorc',
+    seed: 0,
+    arrivals: arrivalsAt(timesNs),
     runOf: (order) => recorded.of(runs[order % runs.length]!),
   });
 }

@@ -13,7 +13,10 @@ export function samplePhoto(seed: number, number: number): Float32Array {
   const colour = () => Array.from({ length: COLOURS }, uniform);
   const slope = () => (2 * uniform() - 1) * 0.6 * uniform();
   const waves = Array.from({ length: 1 + Math.floor(4 * uniform()) }, () => ({
-    ...{ right: slope(), down: slope(), phase: 2 * Math.PI * uniform(), height: colour() },
+    right: slope(),
+    down: slope(),
+    phase: 2 * Math.PI * uniform(),
+    height: colour(),
   }));
   const disc = {
     x: uniform() * PHOTO_SIZE,

@@ -47,7 +47,11 @@ export async function answersOf(
 ): Promise<LoadAnswers> {
   let [equal, wrong] = [0, 0];
   const report = await driveLoad(url, {
-    ...{ model: workflow, rps, durationS, timeoutS: TIMEOUT_S, inputs },
+    model: workflow,
+    rps,
+    durationS,
+    timeoutS: TIMEOUT_S,
+    inputs,
     schedule: { arrivals: arrivalsAt(timesNs), models: [workflow] },
     check: ({ index, outputs }) => {
       const isEqual = haveSameBytes(outputs, byHand[index % byHand.length]!);

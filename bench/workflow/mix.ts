@@ -26,7 +26,12 @@ const COMPONENTS: readonly Component[] = [
   { name: 'image', bytes: 6 * GB, loadMs: 400, fixedMs: 300, eachMs: 150, largest: 8 },
   { name: 'judge', bytes: 14 * GB, loadMs: 800, fixedMs: 150, eachMs: 10, largest: 16 },
   ...Array.from({ length: CARDS }, (_, card) => ({
-    ...{ name: `card${card}`, bytes: 3 * GB, loadMs: 200, fixedMs: 60, eachMs: 10, largest: 8 },
+    name: `card${card}`,
+    bytes: 3 * GB,
+    loadMs: 200,
+    fixedMs: 60,
+    eachMs: 10,
+    largest: 8,
   })),
 ];
 const [INTENT, VISION, LANGUAGE, IMAGE, JUDGE, FIRST_CARD] = [0, 1, 2, 3, 4, 5];
@@ -57,16 +62,24 @@ export function mixCluster({ devices: count, sloFactor }: MixOptions): {
   const devices = all.map((device): VirtualDevice => {
     const server = `server${Math.floor(device / GPUS_PER_SERVER)}`;
     return {
-      ...{ name: `${server}/gpu${device}/0`, pool: 0, otherPools: own.slice(1), server, gpu: device },
-      ...{ deviceClass: 'gpu', virtual: 1 },
+      name: `${server}/gpu${device}/0`,
+      pool: 0,
+      otherPools: own.slice(1),
+      server,
+      gpu: device,
+      deviceClass: 'gpu',
+      virtual: 1,
     };
   });
   const topology: Topology = {
     models: APPLICATIONS.map((application, a) => ({
-      ...{ name: application.name, sloNs: sloFactor * (IDLE_MS[a] as number) * NS_PER_MS },
-      ...{ throughputRps: 1, entries: [] },
+      name: application.name,
+      sloNs: sloFactor * (IDLE_MS[a] as number) * NS_PER_MS,
+      throughputRps: 1,
+      entries: [],
     })),
-    ...{ pools: COMPONENTS.map((component, pool) => poolOf(component, pool, all)), devices },
+    pools: COMPONENTS.map((component, pool) => poolOf(component, pool, all)),
+    devices,
     routes: { kind: 'dag' },
     links: { uplinkOf: new Int32Array(0), downlinkOf: new Int32Array(0), uplinkCount: 0, downlinkCount: 0 },
   };
@@ -74,12 +87,17 @@ export function mixCluster({ devices: count, sloFactor }: MixOptions): {
     components: COMPONENTS.map(({ name }) => name),
     pools: COMPONENTS.map(
       ({ bytes, loadMs }, component): ComponentPool => ({
-        ...{ component, bytes, loadNs: loadMs * NS_PER_MS, diskNs: 5 * loadMs * NS_PER_MS },
+        component,
+        bytes,
+        loadNs: loadMs * NS_PER_MS,
+        diskNs: 5 * loadMs * NS_PER_MS,
       }),
     ),
     devices: all.map((device) => ({
-      ...{ bytes: DEVICE_BYTES, host: Math.floor(device / GPUS_PER_SERVER) },
-      ...{ linkBytesPerNs: LINK_BYTES_PER_NS, holds: [] },
+      bytes: DEVICE_BYTES,
+      host: Math.floor(device / GPUS_PER_SERVER),
+      linkBytesPerNs: LINK_BYTES_PER_NS,
+      holds: [],
     })),
     hosts: Array.from({ length: Math.ceil(count / GPUS_PER_SERVER) }, () => ({ bytes: HOST_BYTES })),
     networkBytesPerNs: NETWORK_BYTES_PER_NS,
@@ -96,16 +114,18 @@ function poolOf({ name, fixedMs, eachMs, largest }: Component, pool: number, dev
     (_, b) => (fixedMs + eachMs * (b + 1)) * NS_PER_MS,
   );
   return {
-    ...{
-      model: 0,
-      owner: name,
-      pipeline: pool,
-      partition: 0,
-      deviceClass: 'gpu',
-      virtual: 1,
-      batch: largest,
-    },
-    ...{ latencyNs, transferNs: new Float64Array(largest), transferBytes: 0, edges: [], throughputRps: 1 },
+    model: 0,
+    owner: name,
+    pipeline: pool,
+    partition: 0,
+    deviceClass: 'gpu',
+    virtual: 1,
+    batch: largest,
+    latencyNs,
+    transferNs: new Float64Array(largest),
+    transferBytes: 0,
+    edges: [],
+    throughputRps: 1,
     devices,
   };
 }

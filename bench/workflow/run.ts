@@ -38,7 +38,9 @@ export function runMix(run: MixRun): MixResult {
   const { topology, table } = mixCluster({ devices, sloFactor });
   const decisions = new Decisions();
   const core = new DynamicCore(topology, decisions, {
-    ...{ table, policy: { ...DYORC_POLICY, ...policy }, streams: streamsOf(seed, 'core') },
+    table,
+    policy: { ...DYORC_POLICY, ...policy },
+    streams: streamsOf(seed, 'core'),
     frequencies,
   });
   const applications = applicationsOf(requests, streamOf(seed, 'applications'));
@@ -48,7 +50,11 @@ export function runMix(run: MixRun): MixResult {
   const latenciesNs: number[] = [];
   const before = process.cpuUsage();
   const summary = new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals: poisson(rps, applications, seed) },
+    topology,
+    table,
+    decisions,
+    core,
+    arrivals: poisson(rps, applications, seed),
     runOf: (order) => runs[order] as RecordedRun,
     observers: [
       {

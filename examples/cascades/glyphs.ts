@@ -36,7 +36,8 @@ export function drawGlyphs(count: number, seed: number): Glyphs {
       [shapes[second], shown],
     ] as const)
       add(picture, shape as Float32Array, {
-        ...{ right: stream.integer(2 * SHIFT + 1) - SHIFT, down: stream.integer(2 * SHIFT + 1) - SHIFT },
+        right: stream.integer(2 * SHIFT + 1) - SHIFT,
+        down: stream.integer(2 * SHIFT + 1) - SHIFT,
         strength: strength * (0.7 + 0.6 * stream.uniform()),
       });
     for (let pixel = 0; pixel < size; pixel++) picture[pixel]! += NOISE * stream.normal();

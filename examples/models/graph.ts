@@ -39,10 +39,10 @@ export interface NodeOptions {
  * the others as they are.
  */
 export class GraphBuilder {
-  readonly #nodes: onnxProto.onnx.INodeProto[] = [];
-  readonly #initializers: onnxProto.onnx.ITensorProto[] = [];
-  readonly #inputs: onnxProto.onnx.IValueInfoProto[] = [];
-  readonly #outputs: onnxProto.onnx.IValueInfoProto[] = [];
+  private readonly nodes: onnxProto.onnx.INodeProto[] = [];
+  private readonly initializers: onnxProto.onnx.ITensorProto[] = [];
+  private readonly inputs: onnxProto.onnx.IValueInfoProto[] = [];
+  private readonly outputs: onnxProto.onnx.IValueInfoProto[] = [];
 
   constructor(
     readonly name: string,
@@ -50,12 +50,12 @@ export class GraphBuilder {
   ) {}
 
   input(name: string, dtype: Dtype, dims: readonly Dim[]): string {
-    this.#inputs.push(valueInfo(name, dtype, dims));
+    this.inputs.push(valueInfo(name, dtype, dims));
     return name;
   }
 
   output(name: string, dims: readonly Dim[], dtype: Dtype = 'float32'): void {
-    this.#outputs.push(valueInfo(name, dtype, dims));
+    this.outputs.push(valueInfo(name, dtype, dims));
   }
 
   /** weight adds a float32 initializer with seeded values. */
@@ -63,21 +63,21 @@ export class GraphBuilder {
     const values = new Float32Array(dims.reduce((product, dim) => product * dim, 1));
     const { uniform } = streamOf(this.seed, `${this.name}/${name}`);
     for (let i = 0; i < values.length; i++) values[i] = centre + reach * (2 * uniform() - 1);
-    return this.#initializer(name, DataType.FLOAT, dims, values);
+    return this.initializer(name, DataType.FLOAT, dims, values);
   }
 
   floats(name: string, dims: readonly number[], values: readonly number[]): string {
-    return this.#initializer(name, DataType.FLOAT, dims, Float32Array.from(values));
+    return this.initializer(name, DataType.FLOAT, dims, Float32Array.from(values));
   }
 
   integers(name: string, dims: readonly number[], values: readonly number[]): string {
-    return this.#initializer(name, DataType.INT64, dims, BigInt64Array.from(values, BigInt));
+    return this.initializer(name, DataType.INT64, dims, BigInt64Array.from(values, BigInt));
   }
 
   /** node adds a node, and returns the name of its output. */
   node(op: string, inputs: readonly string[], options: NodeOptions): string {
     const { name, attributes = {}, output = `${name}_out` } = options;
-    this.#add(op, inputs, { name, attributes, outputs: [output] });
+    this.add(op, inputs, { name, attributes, outputs: [output] });
     return output;
   }
 
@@ -85,11 +85,11 @@ export class GraphBuilder {
   split(x: string, { name, sizes }: { readonly name: string; readonly sizes: readonly number[] }): string[] {
     const lengths = this.integers(`${name}.sizes`, [sizes.length], sizes);
     const outputs = sizes.map((_, part) => `${name}_out${part}`);
-    this.#add('Split', [x, lengths], { name, attributes: { axis: -1 }, outputs });
+    this.add('Split', [x, lengths], { name, attributes: { axis: -1 }, outputs });
     return outputs;
   }
 
-  #add(
+  private add(
     op: string,
     inputs: readonly string[],
     {
@@ -98,7 +98,7 @@ export class GraphBuilder {
       outputs,
     }: { name: string; attributes: Readonly<Record<string, Attribute>>; outputs: readonly string[] },
   ): void {
-    this.#nodes.push({
+    this.nodes.push({
       name,
       opType: op,
       input: [...inputs],
@@ -111,10 +111,10 @@ export class GraphBuilder {
   bytes(): Uint8Array {
     const graph = {
       name: this.name,
-      node: this.#nodes,
-      initializer: this.#initializers,
-      input: this.#inputs,
-      output: this.#outputs,
+      node: this.nodes,
+      initializer: this.initializers,
+      input: this.inputs,
+      output: this.outputs,
     };
     return ModelProto.encode({
       irVersion: IR_VERSION,
@@ -124,14 +124,14 @@ export class GraphBuilder {
     }).finish();
   }
 
-  #initializer(
+  private initializer(
     name: string,
     dataType: onnxProto.onnx.TensorProto.DataType,
     dims: readonly number[],
     values: Float32Array | BigInt64Array,
   ): string {
     const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    this.#initializers.push({ name, dataType, dims: [...dims], rawData });
+    this.initializers.push({ name, dataType, dims: [...dims], rawData });
     return name;
   }
 }

@@ -154,11 +154,11 @@ class OptionReader {
   constructor(private readonly given: Given) {}
 
   integer<Name extends string>(name: Name, low: number, high: number): { [key in Name]?: number } {
-    return this.#within(name, name, low, high, Number.isSafeInteger, 'a whole number');
+    return this.within(name, name, low, high, Number.isSafeInteger, 'a whole number');
   }
 
   number<Key extends string>(name: string, key: Key, low: number, high: number): { [key in Key]?: number } {
-    return this.#within(name, key, low, high, Number.isFinite, 'a number');
+    return this.within(name, key, low, high, Number.isFinite, 'a number');
   }
 
   choice<Value extends string>(name: 'size', valid: readonly Value[]): { size?: Value } {
@@ -170,7 +170,7 @@ class OptionReader {
     return {};
   }
 
-  #within<Key extends string>(
+  private within<Key extends string>(
     name: string,
     key: Key,
     low: number,

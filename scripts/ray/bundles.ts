@@ -35,7 +35,8 @@ export class BundleMaker {
   constructor(private readonly folder: string) {
     const { uniform } = streamOf(3, 'images');
     this.images = Array.from({ length: IMAGES }, () => ({
-      ...{ dtype: 'float32', dims: [1, 3, PIXELS, PIXELS] },
+      dtype: 'float32',
+      dims: [1, 3, PIXELS, PIXELS],
       data: Float32Array.from({ length: 3 * PIXELS ** 2 }, () => 2 * uniform() - 1),
     }));
   }
@@ -171,7 +172,11 @@ planner: { method: gears, thresholds: 4 }
     const bytes = resnet18({ image: PIXELS, classes: 5, widthMultiplier, seed: name.length });
     await writeFile(this.at(`${name}.onnx`), bytes);
     await partitionModelFile(this.at(`${name}.onnx`), {
-      ...{ devices: ['cpu:1'], blocks, method: 'greedy', boundary: 'exact', output: this.at(`${name}.json`) },
+      devices: ['cpu:1'],
+      blocks,
+      method: 'greedy',
+      boundary: 'exact',
+      output: this.at(`${name}.json`),
     });
     return InferenceSession.create(this.at(`${name}.onnx`), { intraOpNumThreads: 1 });
   }

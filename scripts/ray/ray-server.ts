@@ -96,7 +96,9 @@ export class RayServer {
       applications: [...configs].flatMap(([name, { bundle, config }]) =>
         config.applications.map((application) => ({
           ...application,
-          ...{ name, route_prefix: `/${name}`, runtime_env: { env_vars: { PYTHONPATH: bundle } } },
+          name,
+          route_prefix: `/${name}`,
+          runtime_env: { env_vars: { PYTHONPATH: bundle } },
         })),
       ),
     };

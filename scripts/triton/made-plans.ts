@@ -65,12 +65,10 @@ function withEqualLayers(profile: Profile): Profile {
   const us = profile.layers?.map(() => LAYER_US) ?? [];
   const whole = LAYER_US * us.length;
   const cpu = {
-    ...{
-      provider: 'cpu',
-      threads: 1,
-      layerLatencyUs: { 1: { 1: us } },
-      blockLatencyUs: { 1: { 1: [whole] } },
-    },
+    provider: 'cpu',
+    threads: 1,
+    layerLatencyUs: { 1: { 1: us } },
+    blockLatencyUs: { 1: { 1: [whole] } },
   };
   return { ...profile, devices: { cpu } };
 }
@@ -109,17 +107,18 @@ export async function givenPooled(
     planner: { maxPartitions: 3, unifiedBatch: false, linkThroughput: false },
     models: [
       {
-        ...{
-          name: 'eye',
-          sloMs,
-          sloMarginMs: 0,
-          weight: 1,
-          throughputRps,
-          blocks: 3,
-          ...servingMarks(profile.model),
-        },
-        ...{ boundary: 'exact', inputBytes: 4 * 3 * PIXELS ** 2 },
-        ...{ inputs: profile.model.inputs ?? [], outputs: profile.model.outputs ?? [], pipelines: planned },
+        name: 'eye',
+        sloMs,
+        sloMarginMs: 0,
+        weight: 1,
+        throughputRps,
+        blocks: 3,
+        ...servingMarks(profile.model),
+        boundary: 'exact',
+        inputBytes: 4 * 3 * PIXELS ** 2,
+        inputs: profile.model.inputs ?? [],
+        outputs: profile.model.outputs ?? [],
+        pipelines: planned,
       },
     ],
     classes: { [on]: { used, count: 8 } },
@@ -148,12 +147,15 @@ function plannedPipelines(profile: Profile, on: DeviceKind, pipelines: readonly 
     batch: (parts[0] as GivenPart).batch,
     latencyUs: parts.reduce((sum, part) => sum + (latencies(part).at(-1) as number), 0),
     partitions: parts.map((part, k) => ({
-      ...{ blocks: part.blocks, device: on, virtual: part.virtual, virtualGpus: part.on.length },
-      ...{ gpus: part.on.length / part.virtual, batch: part.batch, latencyUsByBatch: latencies(part) },
-      ...{
-        throughputRps: rate(part),
-        transferBytes: k === parts.length - 1 ? 0 : (profile.blocks[part.blocks[1] - 1]?.cutBytes ?? 0),
-      },
+      blocks: part.blocks,
+      device: on,
+      virtual: part.virtual,
+      virtualGpus: part.on.length,
+      gpus: part.on.length / part.virtual,
+      batch: part.batch,
+      latencyUsByBatch: latencies(part),
+      throughputRps: rate(part),
+      transferBytes: k === parts.length - 1 ? 0 : (profile.blocks[part.blocks[1] - 1]?.cutBytes ?? 0),
       ...(k === parts.length - 1 ? {} : { tensors: profile.blocks[part.blocks[1] - 1]?.tensors ?? [] }),
     })),
   }));

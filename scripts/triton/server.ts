@@ -64,7 +64,9 @@ export async function startTriton(
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         ...process.env,
-        ...{ TRITONSERVER: join(triton, 'bin/tritonserver'), PYTHONPATH: packages, VIRTUAL_ENV: environment },
+        TRITONSERVER: join(triton, 'bin/tritonserver'),
+        PYTHONPATH: packages,
+        VIRTUAL_ENV: environment,
         LD_LIBRARY_PATH: join(packages, 'nvidia_pytriton.libs'),
         PATH: `${join(environment, 'bin')}:${process.env.PATH}`,
       },

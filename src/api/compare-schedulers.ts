@@ -45,7 +45,8 @@ export async function compareSchedulers(
   let compared: ComparedSchedulers | undefined;
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output }),
-    ...{ told, found: read.found },
+    told,
+    found: read.found,
     serving: (plan, asked, faults) => {
       compared = comparedSchedulers(plan, { ...asked, names }, faults);
       const [scheduler] = compared?.schedulers ?? [];
@@ -61,7 +62,9 @@ export async function compareSchedulers(
   const comparison = withChecks(
     await runComparison(
       {
-        ...{ setup, inputs: inputs(output), compared: compared as unknown as ComparedSchedulers },
+        setup,
+        inputs: inputs(output),
+        compared: compared as unknown as ComparedSchedulers,
         planned: found.plan.value.serving?.scheduler ?? DEFAULT_SCHEDULER,
       },
       options,

@@ -128,12 +128,16 @@ async function figuresOf(
     rows,
     confidence: CONFIDENCE,
     stages: stages.map(({ name, visits, scaleFactor, edges }, i) => ({
-      ...{ name, visits, scaleFactor },
+      name,
+      visits,
+      scaleFactor,
       independentScaleFactor: factors[i] as number,
       edges: edges.map(({ to, at, taken, of, share, probability }) => {
         const before = edgeOf(spec.value.stages[i]?.next?.[at] ?? to).probability;
         return {
-          ...{ to, taken, of },
+          to,
+          taken,
+          of,
           ...(share as NonNullable<typeof share>),
           probability,
           ...(before === undefined ? {} : { probabilityBefore: before }),

@@ -146,7 +146,8 @@ interface FoundProgram {
 async function programsOf({ value, path }: LoadedPlan, task: string): Promise<readonly FoundProgram[]> {
   const { partsOf } = await import('../deploy/index.js');
   const named = (partsOf(value).programs?.(value) ?? []).map((program) => ({
-    ...{ workflow: program.workflow, path: pathFrom(path, program.path) },
+    workflow: program.workflow,
+    path: pathFrom(path, program.path),
   }));
   const programs = await everyInput<FoundProgram[]>(
     task,

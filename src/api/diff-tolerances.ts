@@ -117,7 +117,8 @@ export function toleranceChecks(
         faults.push(fault(`names ${figure}, which is not known${whose} in both plans`, option('tolerance')));
       else
         checks.push({
-          ...{ what: 'difference', figure },
+          what: 'difference',
+          figure,
           ...(model === undefined ? {} : { model }),
           ...judged(tolerance, { before, after }),
         });
@@ -134,7 +135,8 @@ function judged(
   const difference = differs({ before, after }) ? Math.abs(after - before) : 0;
   const value = isShare && difference > 0 ? difference / Math.abs(before) : difference;
   return {
-    ...{ threshold: most, relative: isShare },
+    threshold: most,
+    relative: isShare,
     // Of what was 0 before, nothing is a share.
     ...(Number.isFinite(value) ? { value } : {}),
     held: value <= most,

@@ -325,7 +325,8 @@ async function tracedLoad(url: string, options: WithAccess): Promise<AskedLoad> 
   const faults = rateFaults(rate, option('traces'));
   if (faults.length > 0) throw new InputError(`load ${url}`, faults);
   return {
-    ...{ rps: rate, durationS },
+    rps: rate,
+    durationS,
     schedule: { arrivals: arrivalsOf(workload, models, seed), models: models.map(({ name }) => name) },
     sentTo: rated.filter((model) => model.rps > 0).map(({ name }) => name),
     warnings: loadWarnings(workload, durationS),

@@ -168,10 +168,7 @@ async function extract(
   { extract: folder, signal }: PartitionModelOptions,
 ): Promise<Chain | undefined> {
   if (folder === undefined) return undefined;
-  return extractChain(prepared, ends, {
-    ...{ folder, device: PROBE_DEVICE },
-    ...(signal ? { signal } : {}),
-  });
+  return extractChain(prepared, ends, { folder, device: PROBE_DEVICE, ...(signal ? { signal } : {}) });
 }
 
 /**

@@ -192,9 +192,14 @@ async function recordsOn(
     const { stages } = await writeStages(folder, { stages: plan.stages, models, signal });
     return withHostExecutor(signal, async (executor) => {
       const found = await recordFamily(read.rows, {
-        ...{ executor, labels: known.labels, certainty: spec.value.certainty ?? 'top-2', signal },
+        executor,
+        labels: known.labels,
+        certainty: spec.value.certainty ?? 'top-2',
+        signal,
         models: stages.map(({ name, file }, i) => ({
-          ...{ name, file: `${folder}/${file}`, output: plan.scores[i] as string },
+          name,
+          file: `${folder}/${file}`,
+          output: plan.scores[i] as string,
         })),
         onModel: (done) =>
           onProgress?.({ doing: `${done} of ${stages.length} models`, fraction: done / stages.length }),
@@ -222,7 +227,9 @@ function cascadeToRun(
   const stages = models.map(({ name }, i) => {
     const { inputs = [], outputs = [] } = (profiles[i] as Loaded<'profile'>).value.model;
     return {
-      ...{ name, next: [], outputs },
+      name,
+      next: [],
+      outputs,
       inputs: inputs.map((input) => ({ ...input, from: [`request.${input.name}`] })),
     };
   });
@@ -255,7 +262,8 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
     records: path,
     samples: records.samples,
     models: certaintyQuality(records).map(({ accuracy, auroc, calibrationError }, i) => ({
-      ...{ name: records.models[i] as string, accuracy },
+      name: records.models[i] as string,
+      accuracy,
       ...(auroc === undefined ? {} : { auroc }),
       ...(calibrationError === undefined ? {} : { calibrationError }),
     })),

@@ -39,7 +39,9 @@ export async function profileEngine(url: string, options: ProfileEngineOptions =
   });
   const profile: EngineProfile = {
     ...emittedHead('engine-profile', []),
-    ...{ target, ingress: { replicas, requestUs: rounded(requestUs) }, hopUs: rounded(hopUs) },
+    target,
+    ingress: { replicas, requestUs: rounded(requestUs) },
+    hopUs: rounded(hopUs),
     measurement: {
       ...(server === undefined ? {} : { server }),
       ...measured,

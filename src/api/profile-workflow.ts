@@ -216,7 +216,10 @@ async function runsOf(
     );
     return withHostExecutor(signal, async (executor) => {
       const recorder = await RunRecorder.start(asked.program, {
-        ...{ application: asked.name, components, executor, signal },
+        application: asked.name,
+        components,
+        executor,
+        signal,
         onRow: (done) => onProgress?.({ doing: `sample ${done}` }),
       });
       try {
@@ -256,7 +259,9 @@ function figuresOf({ name, output }: AskedWorkflow, { runs, samples }: RunsOfSam
   for (const { tasks } of runs)
     for (const { component } of tasks) calls.set(component, (calls.get(component) ?? 0) + 1);
   return {
-    ...{ workflow: name, runs: output, samples },
+    workflow: name,
+    runs: output,
+    samples,
     components: [...calls].map(([component, count]) => ({ name: component, calls: count })).sort(byName),
   };
 }

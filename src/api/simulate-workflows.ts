@@ -94,7 +94,8 @@ export async function compareWorkflowSchedulers(
   const { output } = options;
   let compared: ComparedWorkflowSchedulers | undefined;
   const prepared = await prepareWorkflows(found, options, {
-    ...{ outputs: outputFiles({ output }), told },
+    outputs: outputFiles({ output }),
+    told,
     serving: (plan, { given, told: faults }) => {
       if (given.length > 0) faults.add(fault(OF_ONE, option('policy')));
       const named = comparedWorkflowSchedulers(plan, schedulers);
@@ -108,7 +109,8 @@ export async function compareWorkflowSchedulers(
   const checks = await confirmSimulated(prepared, `simulate ${found.plan.path}`, options);
   const { setup } = prepared;
   const comparing = {
-    ...{ setup, inputs: prepared.inputs(output) },
+    setup,
+    inputs: prepared.inputs(output),
     compared: compared as unknown as ComparedWorkflowSchedulers,
   };
   const document = withChecks(await runWorkflowComparison(comparing, options), checks);

@@ -61,7 +61,8 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   if (read.workflows !== undefined) return judgedWorkflows(read.workflows, options, told);
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
-    ...{ told, found: read.found },
+    told,
+    found: read.found,
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
   const checks = await confirmSimulated({ found, profiles }, `simulate ${path}`, options);

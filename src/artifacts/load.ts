@@ -102,7 +102,8 @@ function* parsing<K extends ArtifactKind>(
 ): Steps<{ kind: K; value: ArtifactTypes[K] }> {
   yield;
   return yield* validated(parseText(text, path), {
-    ...{ task: `read ${path}`, kinds },
+    task: `read ${path}`,
+    kinds,
     place: (all) => (isYamlPath(path) ? placedFaults(all, text) : bareFaults(all)),
   });
 }

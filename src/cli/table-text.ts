@@ -103,7 +103,8 @@ export async function hangingText(head: string, text: string, columns: number): 
   const width = Math.max(SHORTEST_RECORD, columns - stripVTControlCharacters(head).length - 1);
   return unpadded(
     table([[head, text]], {
-      ...{ border: getBorderCharacters('void'), drawHorizontalLine: () => false },
+      border: getBorderCharacters('void'),
+      drawHorizontalLine: () => false,
       columns: [
         { ...UNPADDED, paddingRight: 1 },
         { ...UNPADDED, width, wrapWord: true },
@@ -118,7 +119,8 @@ export async function wrappedText(text: string, columns: number): Promise<string
   const width = Math.max(columns, SHORTEST_RECORD);
   return unpadded(
     table([[text]], {
-      ...{ border: getBorderCharacters('void'), drawHorizontalLine: () => false },
+      border: getBorderCharacters('void'),
+      drawHorizontalLine: () => false,
       columns: [{ width, wrapWord: true, ...UNPADDED }],
     }),
   );

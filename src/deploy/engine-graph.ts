@@ -122,13 +122,11 @@ export function engineGraphOf(
   const stages = topology.pools.map((pool, i): EngineStage => {
     const { inputs, outputs, certainty, answers, choices = [] } = wiring.parts[i] as PartWiring;
     return {
-      ...{
-        name: names[i] as string,
-        part: parts[i] as PlanPart,
-        file: files[i]?.file ?? '',
-        inputs,
-        outputs,
-      },
+      name: names[i] as string,
+      part: parts[i] as PlanPart,
+      file: files[i]?.file ?? '',
+      inputs,
+      outputs,
       ...(certainty === undefined ? {} : { certainty }),
       ...(answers === undefined ? {} : { answers }),
       next: nextOf(pool, topology, choices),
@@ -146,9 +144,14 @@ export function engineGraphOf(
     ] as (typeof wiring.applications)[number];
     const { entries, sloNs } = topology.models[m] as Topology['models'][number];
     return {
-      ...{ name, sloMs: sloNs / NS_PER_MS, inputs, outputs, mayLackOutputs },
+      name,
+      sloMs: sloNs / NS_PER_MS,
+      inputs,
+      outputs,
+      mayLackOutputs,
       maxRows: maxRowsOf(inputs, topology.pools, m),
-      ...{ plannedRps: heldRps ?? throughputRps, weight },
+      plannedRps: heldRps ?? throughputRps,
+      weight,
       routes: sharesOf(entries.map((entry) => (topology.pools[entry] as Pool).throughputRps)).map(
         (share, i) => ({ entry: entries[i] as number, share }),
       ),
@@ -283,7 +286,10 @@ function groupsOf(
     const { deviceClass, virtual, devices, held } = group;
     const run = runs[deviceClass];
     return {
-      ...{ name: named[g] as string, deviceClass, virtual, replicas: devices.length },
+      name: named[g] as string,
+      deviceClass,
+      virtual,
+      replicas: devices.length,
       ...(run === undefined ? {} : { run }),
       stages: held.map((stage) => {
         const holders = alike.filter((one) => one.held.includes(stage));
@@ -330,9 +336,11 @@ function engineGears(topology: Topology, groups: readonly DeviceGroup[]): Engine
     alpha: table.alpha,
     ...(table.plannedRps === undefined ? {} : { plannedRps: table.plannedRps }),
     gears: table.gears.map(({ toRps, timeoutNs, steps }) => ({
-      ...{ toRps, timeoutMs: timeoutNs / NS_PER_MS },
+      toRps,
+      timeoutMs: timeoutNs / NS_PER_MS,
       steps: steps.map(({ pool, below, minQueue, shares }, k) => ({
-        ...{ stage: pool, minQueue },
+        stage: pool,
+        minQueue,
         ...(k === steps.length - 1 ? {} : { below }),
         shares: groups.flatMap(({ stages }, group) => {
           const held = stages.find(({ stage }) => stage === pool);

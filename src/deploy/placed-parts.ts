@@ -47,7 +47,9 @@ export async function placeParts(
   }
   await rm(join(folder, 'models'), { recursive: true });
   return {
-    ...{ models: written.models, partitions: placed.partitions, sizes: placed.sizes },
+    models: written.models,
+    partitions: placed.partitions,
+    sizes: placed.sizes,
     ...(written.stages === undefined ? {} : { stages: placed.stages }),
   };
 }

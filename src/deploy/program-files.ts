@@ -36,10 +36,7 @@ export async function writeProgram(
     written.push({ path: to, sha256: await sha256OfFile(join(folder, to)) });
   }
   const [module, ...modules] = written as [BundleFile, ...BundleFile[]];
-  return {
-    ...{ workflow, file: module.path, sha256: module.sha256 },
-    ...(modules.length === 0 ? {} : { modules }),
-  };
+  return { workflow, file: module.path, sha256: module.sha256, ...(modules.length === 0 ? {} : { modules }) };
 }
 
 /**

@@ -72,7 +72,10 @@ export async function writeWorkflows(
   const faces = Object.fromEntries(components.map((one) => [one.name, calledFace(one)]));
   return {
     models: await exportedModels(folder, written, faces),
-    ...{ partitions: [], components, programs: written, sizes },
+    partitions: [],
+    components,
+    programs: written,
+    sizes,
   };
 }
 

@@ -39,11 +39,14 @@ export function planAsPlaced(
   });
   const all = trials.problemOf(free).cluster;
   return {
-    ...{ cluster: problem.cluster, placement, workflows: [...trials.planned()] },
+    cluster: problem.cluster,
+    placement,
+    workflows: [...trials.planned()],
     components: trials.componentsFor(placement, serving),
     ...(serves ? { figures: trials.served(problem, placement).figures } : {}),
     bounds: boundSample(trials.requests(WORKFLOW_SEED), {
-      ...{ workflows, attainment },
+      workflows,
+      attainment,
       least: leastTimes(trials.components, all),
     }),
     bounded: { components: trials.components, cluster: all },

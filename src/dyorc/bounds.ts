@@ -190,7 +190,9 @@ export function boundSample(
   });
   const isPossible = workflows.every(({ sloMs = 0 }, w) => (promised[w]?.leastSloMs ?? 0) <= sloMs);
   return {
-    ...{ latencyNs, promised, meanMs: meanOf(latencyNs) / NS_PER_MS },
+    latencyNs,
+    promised,
+    meanMs: meanOf(latencyNs) / NS_PER_MS,
     sloDevices: isPossible ? inTime.devices() : undefined,
     devices: inTime.beside(atLast).devices(),
   };

@@ -86,7 +86,9 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   const { model } = profile;
   const { inputs, outputs, batchTolerance, trustBatch, unservedOutputs } = model;
   const planned: PlannedComponent = {
-    ...{ name: component.name, model: model.name, memoryBytes },
+    name: component.name,
+    model: model.name,
+    memoryBytes,
     ...(weights === undefined ? {} : { weightBytes: weights }),
     classes: classes.map(({ planned: one }) => one),
     ...(inputs === undefined ? {} : { inputs }),

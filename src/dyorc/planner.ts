@@ -32,7 +32,8 @@ export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
   const unrunnable = unrunnableReasons(trials.problemOf(free), trials.called());
   if (unrunnable.length > 0) return { status: 'infeasible', reasons: unrunnable, simulations: 0 };
   const bounds = boundSample(trials.requests(WORKFLOW_SEED), {
-    ...{ workflows: resolved.workflows, attainment: resolved.attainment },
+    workflows: resolved.workflows,
+    attainment: resolved.attainment,
     least: leastTimes(trials.components, trials.problemOf(free).cluster),
   });
   const search = { question, trials, free, bounds };
@@ -244,11 +245,15 @@ function planned(
   const isOptimal = isWhole && gap <= ROUNDING;
   const hasGap = (bound > 0 || value === 0) && (isWhole || gap > 0);
   const plan: WorkflowPlanBody = {
-    ...{ method: resolved.method, status: isOptimal ? 'optimal' : 'feasible' },
+    method: resolved.method,
+    status: isOptimal ? 'optimal' : 'feasible',
     ...(isCut ? { reproducible: false } : {}),
     objective: { kind, value, bound, ...(hasGap ? { gap } : {}) },
-    ...{ serving: resolved.serving, cluster, attainment: resolved.attainment },
-    ...{ rps: resolved.rps, subclusters: resolved.subclusters },
+    serving: resolved.serving,
+    cluster,
+    attainment: resolved.attainment,
+    rps: resolved.rps,
+    subclusters: resolved.subclusters,
     components: trials.componentsFor(placement, resolved.serving),
     workflows: [...trials.planned()],
     placement: [...placement],

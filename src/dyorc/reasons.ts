@@ -22,7 +22,8 @@ export function unrunnableReasons(
       .filter(({ classes }) => classes.length === 0)
       .map(
         ({ name }): NoPlanReason => ({
-          ...{ code: 'weights-exceed-memory', model: name },
+          code: 'weights-exceed-memory',
+          model: name,
           text: `${name} leaves no room on any class for the inputs of its largest task`,
         }),
       ),
@@ -33,7 +34,8 @@ export function unrunnableReasons(
           const where = groups.length === 1 ? 'is free' : `is in subcluster ${g}: give fewer of these`;
           const runs = listed(classes.map(({ device }) => device));
           return {
-            ...{ code: 'too-few-gpus', model: name },
+            code: 'too-few-gpus',
+            model: name,
             text: `${name} runs on ${runs}, of which no device ${where}`,
           };
         }),

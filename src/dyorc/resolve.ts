@@ -109,7 +109,12 @@ export function resolveWorkflows(
   const method = workflowMethodOf(spec);
   return {
     resolved: {
-      ...{ spec, cluster, components, workflows, rps: rateOf(spec, files), method },
+      spec,
+      cluster,
+      components,
+      workflows,
+      rps: rateOf(spec, files),
+      method,
       attainment: planner?.attainment ?? DEFAULT_ATTAINMENT,
       subclusters: planner?.subclusters ?? 1,
       serving: spec.serving ?? { scheduler: schedulerOf(method) },

@@ -59,7 +59,9 @@ export class PlacementTrials {
       withRoom(component, inputBytes.taskInputBytes[c] as number, cluster),
     );
     this.workflows = workflows.map(({ name, sloMs, share, source }, w) => ({
-      ...{ name, ...(sloMs === undefined ? {} : { sloMs }), share },
+      name,
+      ...(sloMs === undefined ? {} : { sloMs }),
+      share,
       ...('chain' in source ? { chain: source.chain } : {}),
       frequencies: countedCalls(training[w] ?? [], names),
     }));
@@ -94,7 +96,10 @@ export class PlacementTrials {
     const { cluster, subclusters } = this.question.resolved;
     const devices = devicesInGroups(cluster, counts, subclusters);
     return {
-      ...{ components, cluster: usedCluster(cluster, counts), devices, rowsPerNs: this.rowsPerNs },
+      components,
+      cluster: usedCluster(cluster, counts),
+      devices,
+      rowsPerNs: this.rowsPerNs,
       ...this.inputBytes,
     };
   }
@@ -186,7 +191,12 @@ export class PlacementTrials {
     const { rps } = this.question.resolved;
     const components = this.componentsFor(placement, serving);
     const plan: PlacedWorkflows & Pick<WorkflowPlan, 'workflows' | 'serving'> = {
-      ...{ cluster, rps, components, workflows: [...this.workflows], placement, serving },
+      cluster,
+      rps,
+      components,
+      workflows: [...this.workflows],
+      placement,
+      serving,
     };
     const key = JSON.stringify([placement, serving, seed]);
     const known = this.made.get(key);

@@ -152,10 +152,10 @@ export class CallingExecutor implements ComponentExecutor {
   }
 
   load(model: string | ModelBytes, options: ComponentLoadOptions): Promise<LoadedModel> {
-    return typeof model === 'string' ? this.#loadFile(model, options) : this.#loadBytes(model, options);
+    return typeof model === 'string' ? this.loadFile(model, options) : this.loadBytes(model, options);
   }
 
-  async #loadFile(modelPath: string, options: ComponentLoadOptions): Promise<LoadedModel> {
+  private async loadFile(modelPath: string, options: ComponentLoadOptions): Promise<LoadedModel> {
     const { digests } = options;
     const load = async (verify?: { digests: ModelDigests; folder?: string }): Promise<LoadedModel> => {
       const source = { path: resolve(modelPath), ...(verify && { verify }) };
@@ -169,7 +169,10 @@ export class CallingExecutor implements ComponentExecutor {
     );
   }
 
-  async #loadBytes({ path, bytes, data }: ModelBytes, options: ComponentLoadOptions): Promise<LoadedModel> {
+  private async loadBytes(
+    { path, bytes, data }: ModelBytes,
+    options: ComponentLoadOptions,
+  ): Promise<LoadedModel> {
     const tensors = Object.fromEntries([
       [MODEL_BYTES, bytesTensor(bytes)],
       ...data.map((file, i) => [taskTensor(i, file.location), bytesTensor(file.bytes)]),

@@ -43,19 +43,19 @@ interface Model {
  * releases go on meanwhile.
  */
 export class Components {
-  readonly #kept = new KeptOutputs();
-  readonly #models = new Map<number, Model>();
-  readonly #runs = new RunQueue();
-  readonly #loads = new Set<Promise<unknown>>();
+  private readonly kept = new KeptOutputs();
+  private readonly models = new Map<number, Model>();
+  private readonly runs = new RunQueue();
+  private readonly loads = new Set<Promise<unknown>>();
   /** The numbers whose outputs are dropped once the batches that need them have ended. */
-  readonly #dropping = new Set<number>();
-  #releasing = 0;
-  #isClosing = false;
-  #device: Device = { provider: 'cpu' };
-  #threads = 1;
-  #nextModel = 0;
+  private readonly dropping = new Set<number>();
+  private releasing = 0;
+  private isClosing = false;
+  private device: Device = { provider: 'cpu' };
+  private threads = 1;
+  private nextModel = 0;
   /** Threads without a session, for the next loads: a thread takes some 70 ms to start, and some 10 MB while it waits. */
-  readonly #spares: ModelThread[] = [];
+  private readonly spares: ModelThread[] = [];
 
   constructor(
     private readonly startThread: () => ModelThread,
@@ -70,43 +70,43 @@ export class Components {
   async handle(request: ComponentRequest, message: RawMessage<unknown>): Promise<ComponentAnswer> {
     switch (request.op) {
       case 'open':
-        return { answer: await this.#open(request) };
+        return { answer: await this.open(request) };
       case 'load':
-        return { answer: await this.#counted(this.#load(request, message)) };
+        return { answer: await this.counted(this.load(request, message)) };
       case 'run':
-        return await this.#run(request, message);
+        return await this.run(request, message);
       case 'put':
-        return { answer: { bytes: this.#put(request.id, message) } };
+        return { answer: { bytes: this.put(request.id, message) } };
       case 'fetch':
-        return await this.#fetch(request);
+        return await this.fetch(request);
       case 'drop':
-        return await this.#drop(request.ids);
+        return await this.drop(request.ids);
       case 'release':
-        return await this.#release(request.model);
+        return await this.release(request.model);
       case 'stats':
-        return { answer: this.#stats() };
+        return { answer: this.stats() };
       case 'close':
-        return await this.#close();
+        return await this.close();
     }
   }
 
-  async #open({ device, threads }: Asked<'open'>): Promise<ComponentAnswers['open']> {
-    this.#device = device;
-    this.#threads = threads;
+  private async open({ device, threads }: Asked<'open'>): Promise<ComponentAnswers['open']> {
+    this.device = device;
+    this.threads = threads;
     const spare = this.startThread();
-    this.#spares.push(spare);
+    this.spares.push(spare);
     return { backends: await spare.open(device, threads) };
   }
 
-  async #load(request: Asked<'load'>, message: RawMessage<unknown>): Promise<LoadedModel> {
+  private async load(request: Asked<'load'>, message: RawMessage<unknown>): Promise<LoadedModel> {
     const { source, choice, tensors } = request;
-    const thread = this.#spares.pop() ?? this.startThread();
+    const thread = this.spares.pop() ?? this.startThread();
     const bytes = tensorsOf(message);
-    const load = { source, choice, bytes, device: this.#device, threads: this.#threads };
+    const load = { source, choice, bytes, device: this.device, threads: this.threads };
     try {
       const loaded = await thread.load(load, buffersOf(bytes));
-      const model = this.#nextModel++;
-      this.#models.set(model, { thread, tensors });
+      const model = this.nextModel++;
+      this.models.set(model, { thread, tensors });
       return { model, ...loaded };
     } catch (error) {
       await thread.end();
@@ -114,37 +114,37 @@ export class Components {
     }
   }
 
-  async #run(request: Asked<'run'>, message: RawMessage<unknown>): Promise<ComponentAnswer> {
+  private async run(request: Asked<'run'>, message: RawMessage<unknown>): Promise<ComponentAnswer> {
     try {
-      const model = this.#model(request.model);
+      const model = this.model(request.model);
       const names = namesOf(request);
-      this.#checkIds(request.tasks, names);
+      this.checkIds(request.tasks, names);
       checkRead(request.read, model.tensors);
       const sent = sentByTask(request.tasks.length, message);
-      return await this.#runs.add(names, () => this.#execute(model, request, sent));
+      return await this.runs.add(names, () => this.execute(model, request, sent));
     } finally {
       // A payload that has moved to a thread is empty here, and its memory comes back by itself.
       this.pool.give(message.payload);
     }
   }
 
-  async #execute(
+  private async execute(
     model: Model,
     { tasks, read }: Asked<'run'>,
     sent: readonly Tensors[],
   ): Promise<ComponentAnswer> {
     const allocate = (bytes: number) => this.pool.take(bytes);
-    const inputs = batchInputs(tasks, model.tensors.inputs, { kept: this.#kept, sent, allocate });
-    const { split, times, feeds } = await this.#computed(model, tasks, inputs);
-    for (const { kept, movedTo } of inputs.taken) this.#kept.consumed(kept, movedTo !== undefined);
-    this.#recycle(feeds);
+    const inputs = batchInputs(tasks, model.tensors.inputs, { kept: this.kept, sent, allocate });
+    const { split, times, feeds } = await this.computed(model, tasks, inputs);
+    for (const { kept, movedTo } of inputs.taken) this.kept.consumed(kept, movedTo !== undefined);
+    this.recycle(feeds);
     const owned = new Set<ArrayBufferLike>();
-    const bytes = tasks.map(({ id }, i) => this.#kept.keep(id, split[i]!, owned));
-    return { answer: { ...times, bytes }, ...this.#read(tasks, read) };
+    const bytes = tasks.map(({ id }, i) => this.kept.keep(id, split[i]!, owned));
+    return { answer: { ...times, bytes }, ...this.read(tasks, read) };
   }
 
   /** Runs the model, and splits its outputs; where that fails, the inputs are what they were. */
-  async #computed(
+  private async computed(
     { thread, tensors: { outputs } }: Model,
     tasks: readonly AskedTask[],
     inputs: BatchInputs,
@@ -157,37 +157,37 @@ export class Components {
       if ('error' in end) throw new Error(end.error);
       return { split: outputsOfTasks(end.outputs, outputs, tasks), times: end.times, feeds };
     } catch (error) {
-      this.#giveBack(inputs, feeds);
+      this.giveBack(inputs, feeds);
       throw error;
     }
   }
 
   /** A batch that failed may be tried again, so that its inputs must be there. What a thread took with it is lost. */
-  #giveBack({ taken }: BatchInputs, feeds: Tensors): void {
+  private giveBack({ taken }: BatchInputs, feeds: Tensors): void {
     const others = { ...feeds };
     for (const { kept, movedTo } of taken) {
       const back = movedTo === undefined ? kept.tensor : feeds[movedTo];
       if (back === undefined) {
-        this.#kept.consumed(kept, true);
+        this.kept.consumed(kept, true);
         continue;
       }
       kept.tensor = back;
       kept.state = 'kept';
       if (movedTo !== undefined) delete others[movedTo];
     }
-    this.#recycle(others);
+    this.recycle(others);
   }
 
-  #recycle(feeds: Tensors): void {
+  private recycle(feeds: Tensors): void {
     for (const buffer of buffersOf(feeds)) {
       if (buffer.byteLength % CLASS_BYTES === 0) this.pool.give(buffer);
       else freeMemory(new Uint8Array(buffer));
     }
   }
 
-  #read(tasks: readonly AskedTask[], names: readonly string[]): Partial<Lent> {
+  private read(tasks: readonly AskedTask[], names: readonly string[]): Partial<Lent> {
     if (names.length === 0) return {};
-    const lent = tasks.map(({ id }) => this.#kept.lend(id, names));
+    const lent = tasks.map(({ id }) => this.kept.lend(id, names));
     const tensors = lent.flatMap((of, i) =>
       Object.entries(of.tensors).map(([name, tensor]): [string, TensorData] => [taskTensor(i, name), tensor]),
     );
@@ -199,90 +199,89 @@ export class Components {
     };
   }
 
-  #put(id: number, message: RawMessage<unknown>): OutputBytes {
+  private put(id: number, message: RawMessage<unknown>): OutputBytes {
     try {
-      this.#checkNew(id);
-      return this.#kept.keep(id, tensorsOf(message), new Set([message.payload]));
+      this.checkNew(id);
+      return this.kept.keep(id, tensorsOf(message), new Set([message.payload]));
     } finally {
       this.pool.give(message.payload);
     }
   }
 
   /** An output that a batch is still to give is waited for. */
-  async #fetch({ id, names }: Asked<'fetch'>): Promise<ComponentAnswer> {
-    return { answer: {}, ...(await this.#runs.read(id, () => this.#kept.lend(id, names))) };
+  private async fetch({ id, names }: Asked<'fetch'>): Promise<ComponentAnswer> {
+    return { answer: {}, ...(await this.runs.read(id, () => this.kept.lend(id, names))) };
   }
 
   /** What batches that were asked for before take or give is dropped after their end, and what is fetched after that. */
-  async #drop(ids: readonly number[]): Promise<ComponentAnswer> {
+  private async drop(ids: readonly number[]): Promise<ComponentAnswer> {
     // A number that is being dropped already may be in use again when this comes to it.
-    const own = new Set(ids.filter((id) => !this.#dropping.has(id)));
-    for (const id of own) this.#dropping.add(id);
-    await this.#runs.unused(ids);
+    const own = new Set(ids.filter((id) => !this.dropping.has(id)));
+    for (const id of own) this.dropping.add(id);
+    await this.runs.unused(ids);
     for (const id of own) {
-      this.#kept.drop(id);
-      this.#dropping.delete(id);
+      this.kept.drop(id);
+      this.dropping.delete(id);
     }
     return { answer: {} };
   }
 
   /** Batches that were asked for before are executed first; none is taken any more. */
-  async #release(number: number): Promise<ComponentAnswer> {
-    const { thread } = this.#model(number);
-    this.#models.delete(number);
-    this.#releasing += 1;
+  private async release(number: number): Promise<ComponentAnswer> {
+    const { thread } = this.model(number);
+    this.models.delete(number);
+    this.releasing += 1;
     try {
-      await this.#runs.idle(number);
+      await this.runs.idle(number);
       await thread.release();
-      if (this.#spares.length < MOST_SPARES && !this.#isClosing) this.#spares.push(thread);
+      if (this.spares.length < MOST_SPARES && !this.isClosing) this.spares.push(thread);
       else await thread.end();
     } finally {
-      this.#releasing -= 1;
+      this.releasing -= 1;
     }
     return { answer: {} };
   }
 
-  #stats(): ComponentStats {
-    return { models: this.#models.size + this.#releasing, batches: this.#runs.size, ...this.#kept.totals };
+  private stats(): ComponentStats {
+    return { models: this.models.size + this.releasing, batches: this.runs.size, ...this.kept.totals };
   }
 
   /** What was asked for before is done first. */
-  async #close(): Promise<ComponentAnswer> {
-    this.#isClosing = true;
-    await Promise.allSettled([...this.#loads]);
-    await Promise.allSettled([...this.#models.keys()].map((model) => this.#release(model)));
-    await Promise.all(this.#spares.map((thread) => thread.end()));
+  private async close(): Promise<ComponentAnswer> {
+    this.isClosing = true;
+    await Promise.allSettled([...this.loads]);
+    await Promise.allSettled([...this.models.keys()].map((model) => this.release(model)));
+    await Promise.all(this.spares.map((thread) => thread.end()));
     return { answer: {} };
   }
 
-  async #counted<Result>(work: Promise<Result>): Promise<Result> {
-    this.#loads.add(work);
+  private async counted<Result>(work: Promise<Result>): Promise<Result> {
+    this.loads.add(work);
     try {
       return await work;
     } finally {
-      this.#loads.delete(work);
+      this.loads.delete(work);
     }
   }
 
-  #model(number: number): Model {
-    const model = this.#models.get(number);
+  private model(number: number): Model {
+    const model = this.models.get(number);
     if (model === undefined) throw new Error(`model ${number} is not loaded`);
     return model;
   }
 
-  #checkIds(tasks: readonly AskedTask[], { gives, takes }: RunNames): void {
+  private checkIds(tasks: readonly AskedTask[], { gives, takes }: RunNames): void {
     if (tasks.length === 0) throw new Error('the batch has no tasks');
     for (const { id, rows } of tasks) {
-      this.#checkNew(id);
+      this.checkNew(id);
       if (!(Number.isInteger(rows) && rows >= 1)) throw new Error(`task ${id} has ${rows} rows`);
     }
     if (gives.size < tasks.length) throw new Error('two tasks of the batch have one number');
-    for (const id of takes) if (this.#dropping.has(id)) throw new Error(`nothing is kept of ${id}`);
+    for (const id of takes) if (this.dropping.has(id)) throw new Error(`nothing is kept of ${id}`);
   }
 
-  #checkNew(id: number): void {
-    if (this.#runs.isAwaited(id) || this.#kept.has(id) || this.#dropping.has(id))
-      throw new Error(idInUse(id));
+  private checkNew(id: number): void {
+    if (this.runs.isAwaited(id) || this.kept.has(id) || this.dropping.has(id)) throw new Error(idInUse(id));
   }
 }
 

@@ -54,21 +54,21 @@ const START_MS = 60_000;
  */
 export class Connection<Request extends Asked, Answers extends Record<Request['op'], unknown>> {
   readonly exited: Promise<Exit>;
-  #pending = new Map<number, Pending>();
+  private pending = new Map<number, Pending>();
   /** The ends of requests under way that hold whole models. */
-  #models = new Set<Promise<void>>();
-  #nextId = 0;
-  #gone: Failure | undefined;
+  private models = new Set<Promise<void>>();
+  private nextId = 0;
+  private gone: Failure | undefined;
   /** Whether this executor has killed the child, so that the child's end says nothing about memory. */
-  #killing = false;
-  #closing: Promise<void> | undefined;
+  private killing = false;
+  private closing: Promise<void> | undefined;
 
   constructor(
     private readonly child: Child,
     private readonly options: ConnectionOptions,
   ) {
     options.memory?.watch(this.pid, () => this.child.process.kill('SIGKILL'));
-    const reader = new MessageReader<Reply<unknown>>((message) => this.#settle(message), uncleared);
+    const reader = new MessageReader<Reply<unknown>>((message) => this.settle(message), uncleared);
     child.socket.on('data', (chunk: Uint8Array) => {
       reader.push(chunk);
       freeMemory(chunk);
@@ -76,10 +76,10 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
     // A write to a child that is gone fails here. The child's end says more, and is reported below.
     for (const socket of [child.socket, child.modelSocket]) socket?.on('error', () => {});
     this.exited = child.exited.then((exit) => {
-      this.#end(exit);
+      this.end(exit);
       return exit;
     });
-    this.#keepAlive(false);
+    this.keepAlive(false);
   }
 
   get name(): string {
@@ -104,7 +104,7 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
 
   /** open sends the first request, and kills a child that does not answer it in a minute. */
   async open(request: Extract<Request, { op: 'open' }>): Promise<Answers['open' & keyof Answers]> {
-    const kill = setTimeout(() => this.#kill(), START_MS);
+    const kill = setTimeout(() => this.kill(), START_MS);
     try {
       return (await this.call('start', request)).answer as Answers['open' & keyof Answers];
     } finally {
@@ -115,22 +115,22 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
   /** close sends a last request, and kills the child when it is not gone in the grace time. */
   close(request: Extract<Request, { op: 'close' }>, graceMs: number = GRACE_MS): Promise<void> {
     // One that closes already may be given less time.
-    const kill = setTimeout(() => this.#kill(), graceMs);
+    const kill = setTimeout(() => this.kill(), graceMs);
     void this.exited.then(() => clearTimeout(kill));
-    this.#closing ??= this.#close(request);
-    return this.#closing;
+    this.closing ??= this.closeNow(request);
+    return this.closing;
   }
 
-  async #close(request: Extract<Request, { op: 'close' }>): Promise<void> {
+  private async closeNow(request: Extract<Request, { op: 'close' }>): Promise<void> {
     this.child.process.ref();
     // They go another way, on which this would overtake them.
-    await Promise.all([...this.#models]);
+    await Promise.all([...this.models]);
     this.call('close', request).catch(() => {});
     await this.exited;
   }
 
-  #kill(): void {
-    this.#killing = true;
+  private kill(): void {
+    this.killing = true;
     this.child.process.kill('SIGKILL');
   }
 
@@ -145,71 +145,71 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
     { tensors = {}, isModel = false }: Sent = {},
   ): Promise<CallAnswer<Answers[Op]>> {
     const socket = (isModel ? this.child.modelSocket : undefined) ?? this.child.socket;
-    const answered = this.#ask(socket, { what, request, tensors }) as Promise<CallAnswer<Answers[Op]>>;
-    if (isModel) this.#follow(answered);
+    const answered = this.ask(socket, { what, request, tensors }) as Promise<CallAnswer<Answers[Op]>>;
+    if (isModel) this.follow(answered);
     return answered;
   }
 
-  #follow(answered: Promise<unknown>): void {
+  private follow(answered: Promise<unknown>): void {
     const ended = answered.then(
       () => {},
       () => {},
     );
-    this.#models.add(ended);
-    void ended.then(() => this.#models.delete(ended));
+    this.models.add(ended);
+    void ended.then(() => this.models.delete(ended));
   }
 
-  #ask(
+  private ask(
     socket: Socket,
     { what, request, tensors }: { what: string; request: Request; tensors: Tensors },
   ): Promise<CallAnswer<unknown>> {
     return new Promise((resolve, reject) => {
-      if (this.#gone !== undefined) {
-        reject(this.#failure(request.op, what, this.#gone));
+      if (this.gone !== undefined) {
+        reject(this.failure(request.op, what, this.gone));
         return;
       }
-      const id = this.#nextId++;
+      const id = this.nextId++;
       checkFeeds(tensors);
       const chunks = encodeMessage({ id, request }, tensors);
-      this.#pending.set(id, { op: request.op, what, resolve, reject });
-      if (this.#pending.size === 1) this.#keepAlive(true);
+      this.pending.set(id, { op: request.op, what, resolve, reject });
+      if (this.pending.size === 1) this.keepAlive(true);
       socket.cork();
       for (const chunk of chunks) socket.write(chunk);
       socket.uncork();
     });
   }
 
-  #settle(message: RawMessage<Reply<unknown>>): void {
+  private settle(message: RawMessage<Reply<unknown>>): void {
     const reply = message.head;
-    const pending = this.#pending.get(reply.id);
-    this.#pending.delete(reply.id);
-    if (this.#pending.size === 0 && this.#closing === undefined) this.#keepAlive(false);
+    const pending = this.pending.get(reply.id);
+    this.pending.delete(reply.id);
+    if (this.pending.size === 0 && this.closing === undefined) this.keepAlive(false);
     if (pending === undefined) return;
-    if ('error' in reply) pending.reject(this.#refusal(pending, reply));
+    if ('error' in reply) pending.reject(this.refusal(pending, reply));
     else pending.resolve({ answer: reply.answer, tensors: tensorsOf(message) });
   }
 
   /** The child is gone, so everything that waits for it fails. */
-  #end(exit: Exit): void {
+  private end(exit: Exit): void {
     const memory = this.options.memory?.unwatch(this.pid);
-    const end = { words: this.lastWords(), killing: this.#killing, memory };
-    this.#gone = failureOfEnd(this.pid, exit, end);
-    for (const { op, what, reject } of this.#pending.values()) reject(this.#failure(op, what, this.#gone));
-    this.#pending.clear();
+    const end = { words: this.lastWords(), killing: this.killing, memory };
+    this.gone = failureOfEnd(this.pid, exit, end);
+    for (const { op, what, reject } of this.pending.values()) reject(this.failure(op, what, this.gone));
+    this.pending.clear();
   }
 
-  #failure(op: string, what: string, { why, outOfMemory }: Failure): ExecutionError {
+  private failure(op: string, what: string, { why, outOfMemory }: Failure): ExecutionError {
     const Kind = outOfMemory ? OutOfMemoryError : ExecutionError;
     return new Kind(`Cannot ${what} on ${this.name}: ${why}`, why, op === 'load');
   }
 
-  #refusal(
+  private refusal(
     { op, what }: Pending,
     { error: said, isOfFiles }: Extract<Reply, { error: string }>,
   ): ExecutionError {
     if (op === 'open') return new RefusedError(said);
     if (isOfFiles) return new ChangedModelError(`Cannot ${what} on ${this.name}: ${said}`, said, true);
-    return this.#failure(op, what, failureOfRefusal(said));
+    return this.failure(op, what, failureOfRefusal(said));
   }
 
   /**
@@ -217,7 +217,7 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
    * the child's end counts, because a killed child closes its socket first, and a program without handles would end
    * before the request has failed.
    */
-  #keepAlive(yes: boolean): void {
+  private keepAlive(yes: boolean): void {
     const { process, socket, modelSocket } = this.child;
     for (const handle of [process, process.stdout, process.stderr, socket, modelSocket]) {
       const held = handle as { ref?(): void; unref?(): void } | null | undefined;

@@ -72,11 +72,11 @@ export function tensorsOf(message: RawMessage<unknown>): Tensors {
  * `allocate` gives memory for payloads, perhaps more than asked.
  */
 export class MessageReader<Head> {
-  #prefix = Buffer.alloc(PREFIX_BYTES);
-  #header: Buffer | undefined;
-  #payload: Uint8Array | undefined;
-  #payloadBytes = 0;
-  #filled = 0;
+  private prefix = Buffer.alloc(PREFIX_BYTES);
+  private header: Buffer | undefined;
+  private payload: Uint8Array | undefined;
+  private payloadBytes = 0;
+  private filled = 0;
 
   constructor(
     private readonly deliver: (message: RawMessage<Head>) => void,
@@ -86,32 +86,32 @@ export class MessageReader<Head> {
   push(chunk: Uint8Array): void {
     let offset = 0;
     while (offset < chunk.length) {
-      const target = this.#target();
-      const length = Math.min(target.length - this.#filled, chunk.length - offset);
-      target.set(chunk.subarray(offset, offset + length), this.#filled);
-      this.#filled += length;
+      const target = this.target();
+      const length = Math.min(target.length - this.filled, chunk.length - offset);
+      target.set(chunk.subarray(offset, offset + length), this.filled);
+      this.filled += length;
       offset += length;
-      if (this.#filled === target.length) this.#full();
+      if (this.filled === target.length) this.full();
     }
   }
 
   /** The bytes that are being filled: the prefix, then the header, then the payload. */
-  #target(): Uint8Array {
-    return this.#payload ?? this.#header ?? this.#prefix;
+  private target(): Uint8Array {
+    return this.payload ?? this.header ?? this.prefix;
   }
 
-  #full(): void {
-    this.#filled = 0;
-    if (this.#header === undefined) {
-      this.#header = Buffer.allocUnsafe(this.#prefix.readUInt32LE(0));
-      this.#payloadBytes = this.#prefix.readDoubleLE(4);
-    } else if (this.#payload === undefined && this.#payloadBytes > 0) {
-      this.#payload = new Uint8Array(this.allocate(this.#payloadBytes), 0, this.#payloadBytes);
+  private full(): void {
+    this.filled = 0;
+    if (this.header === undefined) {
+      this.header = Buffer.allocUnsafe(this.prefix.readUInt32LE(0));
+      this.payloadBytes = this.prefix.readDoubleLE(4);
+    } else if (this.payload === undefined && this.payloadBytes > 0) {
+      this.payload = new Uint8Array(this.allocate(this.payloadBytes), 0, this.payloadBytes);
     } else {
-      const { head, places } = JSON.parse(this.#header.toString()) as { head: Head; places: Place[] };
-      const payload = (this.#payload?.buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
-      this.#header = undefined;
-      this.#payload = undefined;
+      const { head, places } = JSON.parse(this.header.toString()) as { head: Head; places: Place[] };
+      const payload = (this.payload?.buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
+      this.header = undefined;
+      this.payload = undefined;
       this.deliver({ head, places, payload });
     }
   }

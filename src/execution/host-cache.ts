@@ -49,27 +49,27 @@ interface Cached {
  * are not read again, but for other digests.
  */
 export class HostCache {
-  readonly #limitBytes: number;
-  readonly #read: (path: string) => Promise<Uint8Array>;
+  private readonly limitBytes: number;
+  private readonly read: (path: string) => Promise<Uint8Array>;
   /** The models by their paths and digests, the one used longest ago first. */
-  readonly #cached = new Map<string, Cached>();
-  readonly #reading = new Map<string, Promise<ModelBytes>>();
-  #bytes = 0;
-  #hits = 0;
-  #misses = 0;
+  private readonly cached = new Map<string, Cached>();
+  private readonly reading = new Map<string, Promise<ModelBytes>>();
+  private bytes = 0;
+  private hits = 0;
+  private misses = 0;
 
   constructor({ limitBytes, read = readFile }: HostCacheOptions) {
-    this.#limitBytes = limitBytes;
-    this.#read = read;
+    this.limitBytes = limitBytes;
+    this.read = read;
   }
 
   get stats(): HostCacheStats {
-    return { models: this.#cached.size, bytes: this.#bytes, hits: this.#hits, misses: this.#misses };
+    return { models: this.cached.size, bytes: this.bytes, hits: this.hits, misses: this.misses };
   }
 
   /** has says whether a model is kept, with these digests where there are some. */
   has(path: string, digests?: ModelDigests): boolean {
-    return this.#cached.get(path)?.verified === verifiedText(digests);
+    return this.cached.get(path)?.verified === verifiedText(digests);
   }
 
   /**
@@ -80,47 +80,47 @@ export class HostCache {
    */
   async get(path: string, digests?: ModelDigests): Promise<ModelBytes> {
     const verified = verifiedText(digests);
-    const cached = this.#cached.get(path);
+    const cached = this.cached.get(path);
     if (cached?.verified === verified) {
-      this.#hits += 1;
-      this.#cached.delete(path);
-      this.#cached.set(path, cached);
+      this.hits += 1;
+      this.cached.delete(path);
+      this.cached.set(path, cached);
       return cached.model;
     }
-    this.#misses += 1;
+    this.misses += 1;
     const key = `${path}\n${verified}`;
-    const reading = this.#reading.get(key) ?? this.#readModel(path, digests);
-    this.#reading.set(key, reading);
+    const reading = this.reading.get(key) ?? this.readModel(path, digests);
+    this.reading.set(key, reading);
     try {
       return await reading;
     } finally {
-      this.#reading.delete(key);
+      this.reading.delete(key);
     }
   }
 
-  async #readModel(path: string, digests: ModelDigests | undefined): Promise<ModelBytes> {
+  private async readModel(path: string, digests: ModelDigests | undefined): Promise<ModelBytes> {
     const faults: string[] = [];
-    const bytes = await this.#readFile({ path, sha256: digests?.sha256 }, faults);
+    const bytes = await this.readFile({ path, sha256: digests?.sha256 }, faults);
     const data: { location: string; bytes: Uint8Array }[] = [];
     for (const file of digests?.data ?? []) {
       const location = wayBelow(dirname(path), file.path, faults);
-      const read = location === undefined ? undefined : await this.#readFile(file, faults);
+      const read = location === undefined ? undefined : await this.readFile(file, faults);
       if (location !== undefined && read !== undefined) data.push({ location, bytes: read });
     }
     const why = faults.join('; ');
     if (bytes === undefined || faults.length > 0)
       throw new ChangedModelError(`Cannot load ${path}: ${why}`, why, true);
     const model = { path, bytes, data };
-    this.#keep({ model, bytes: bytesOf(model), verified: verifiedText(digests) });
+    this.keep({ model, bytes: bytesOf(model), verified: verifiedText(digests) });
     return model;
   }
 
-  async #readFile(
+  private async readFile(
     { path, sha256 }: { readonly path: string; readonly sha256: string | undefined },
     faults: string[],
   ): Promise<Uint8Array | undefined> {
     try {
-      const bytes = await this.#read(path);
+      const bytes = await this.read(path);
       if (sha256 !== undefined) compareDigest({ path, sha256 }, await sha256OfBytes(bytes), faults);
       return bytes;
     } catch (error) {
@@ -129,20 +129,20 @@ export class HostCache {
     }
   }
 
-  #keep(cached: Cached): void {
-    this.#forget(cached.model.path);
-    if (cached.bytes > this.#limitBytes) return;
-    for (const path of this.#cached.keys()) {
-      if (this.#bytes + cached.bytes <= this.#limitBytes) break;
-      this.#forget(path);
+  private keep(cached: Cached): void {
+    this.forget(cached.model.path);
+    if (cached.bytes > this.limitBytes) return;
+    for (const path of this.cached.keys()) {
+      if (this.bytes + cached.bytes <= this.limitBytes) break;
+      this.forget(path);
     }
-    this.#cached.set(cached.model.path, cached);
-    this.#bytes += cached.bytes;
+    this.cached.set(cached.model.path, cached);
+    this.bytes += cached.bytes;
   }
 
-  #forget(path: string): void {
-    this.#bytes -= this.#cached.get(path)?.bytes ?? 0;
-    this.#cached.delete(path);
+  private forget(path: string): void {
+    this.bytes -= this.cached.get(path)?.bytes ?? 0;
+    this.cached.delete(path);
   }
 }
 

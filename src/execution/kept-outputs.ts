@@ -24,19 +24,19 @@ export interface Lent {
  * just that. Everything given out is a view of what is kept.
  */
 export class KeptOutputs {
-  readonly #kept = new Map<number, Map<string, KeptTensor>>();
-  #bytes = 0;
+  private readonly kept = new Map<number, Map<string, KeptTensor>>();
+  private bytes = 0;
 
   /** What is kept: tasks, outputs, and bytes of memory. */
   get totals(): { readonly kept: number; readonly outputs: number; readonly bytes: number } {
     let outputs = 0;
-    for (const of of this.#kept.values())
+    for (const of of this.kept.values())
       for (const { state } of of.values()) if (state !== 'gone') outputs += 1;
-    return { kept: this.#kept.size, outputs, bytes: this.#bytes };
+    return { kept: this.kept.size, outputs, bytes: this.bytes };
   }
 
   has(id: number): boolean {
-    return this.#kept.has(id);
+    return this.kept.has(id);
   }
 
   /**
@@ -52,14 +52,14 @@ export class KeptOutputs {
       const own = ofItsOwn(tensor, owned);
       return [name, { bytes: tensorBytes(own), tensor: own, state: 'kept', sends: 0 }];
     });
-    this.#kept.set(id, new Map(all));
-    for (const [, { bytes }] of all) this.#bytes += bytes;
+    this.kept.set(id, new Map(all));
+    for (const [, { bytes }] of all) this.bytes += bytes;
     return Object.fromEntries(all.map(([name, { bytes }]) => [name, bytes]));
   }
 
   /** find gives an output. @throws Error where it is not there, or no more */
   find(id: number, name: string): KeptTensor {
-    const of = this.#kept.get(id);
+    const of = this.kept.get(id);
     if (of === undefined) throw new Error(`nothing is kept of ${id}`);
     const found = of.get(name);
     if (found === undefined)
@@ -83,7 +83,7 @@ export class KeptOutputs {
 
   /** consumed ends the last use of an output. @param isMoved whether its memory is elsewhere already */
   consumed(kept: KeptTensor, isMoved: boolean): void {
-    this.#bytes -= kept.bytes;
+    this.bytes -= kept.bytes;
     kept.state = 'gone';
     if (!isMoved) free(kept);
     kept.tensor = EMPTY;
@@ -91,11 +91,11 @@ export class KeptOutputs {
 
   /** drop frees all outputs of a task; where there are none, it does nothing. No run may have taken one. */
   drop(id: number): void {
-    for (const kept of this.#kept.get(id)?.values() ?? []) {
+    for (const kept of this.kept.get(id)?.values() ?? []) {
       if (kept.state === 'taken') throw new Error(`a run has taken an output of ${id}`);
       if (kept.state === 'kept') this.consumed(kept, false);
     }
-    this.#kept.delete(id);
+    this.kept.delete(id);
   }
 }
 

@@ -31,31 +31,31 @@ interface Watched {
  */
 export class MemoryGuard {
   readonly limitBytes: number;
-  readonly #given: boolean;
-  readonly #leastLeftBytes: number;
-  readonly #held: (pid: number) => number | undefined;
-  readonly #available: () => number;
-  readonly #watched = new Map<number, Watched>();
-  #timer: NodeJS.Timeout | undefined;
+  private readonly given: boolean;
+  private readonly leastLeftBytes: number;
+  private readonly held: (pid: number) => number | undefined;
+  private readonly available: () => number;
+  private readonly watched = new Map<number, Watched>();
+  private timer: NodeJS.Timeout | undefined;
 
   constructor({ limitBytes, held = heldBytes, available = availableMemoryBytes }: MemoryGuardOptions = {}) {
     const now = available();
     const reserve = Math.min(MOST_RESERVE_BYTES, now * RESERVE_SHARE);
     this.limitBytes = limitBytes ?? now - reserve;
-    this.#given = limitBytes !== undefined;
-    this.#leastLeftBytes = reserve / 2;
-    this.#held = held;
-    this.#available = available;
+    this.given = limitBytes !== undefined;
+    this.leastLeftBytes = reserve / 2;
+    this.held = held;
+    this.available = available;
   }
 
   /** The limit in words. */
   get limitText(): string {
-    return `${memoryText(this.limitBytes)} ${this.#given ? 'are allowed' : 'are available here'}`;
+    return `${memoryText(this.limitBytes)} ${this.given ? 'are allowed' : 'are available here'}`;
   }
 
   watch(pid: number, kill: () => void): void {
-    this.#watched.set(pid, { kill, bytes: 0 });
-    this.#timer ??= setInterval(() => this.look(), INTERVAL_MS).unref();
+    this.watched.set(pid, { kill, bytes: 0 });
+    this.timer ??= setInterval(() => this.look(), INTERVAL_MS).unref();
   }
 
   /**
@@ -63,11 +63,11 @@ export class MemoryGuard {
    * @returns why the guard killed it, if it did, and the bytes it held at the last look
    */
   unwatch(pid: number): { readonly why: string | undefined; readonly bytes: number } {
-    const { why, bytes } = this.#watched.get(pid) ?? { why: undefined, bytes: 0 };
-    this.#watched.delete(pid);
-    if (this.#watched.size === 0) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
+    const { why, bytes } = this.watched.get(pid) ?? { why: undefined, bytes: 0 };
+    this.watched.delete(pid);
+    if (this.watched.size === 0) {
+      clearInterval(this.timer);
+      this.timer = undefined;
     }
     return { why, bytes };
   }
@@ -75,27 +75,27 @@ export class MemoryGuard {
   /** look looks once, and kills the largest process if need be. */
   look(): void {
     let total = 0;
-    for (const [pid, watched] of this.#watched) {
-      watched.bytes = this.#held(pid) ?? watched.bytes;
+    for (const [pid, watched] of this.watched) {
+      watched.bytes = this.held(pid) ?? watched.bytes;
       total += watched.bytes;
     }
-    const largest = [...this.#watched.values()].reduce<Watched | undefined>(
+    const largest = [...this.watched.values()].reduce<Watched | undefined>(
       (most, one) => (most === undefined || one.bytes > most.bytes ? one : most),
       undefined,
     );
     if (largest === undefined || largest.why !== undefined) return;
-    const why = this.#fault(total, largest);
+    const why = this.fault(total, largest);
     if (why === undefined) return;
     largest.why = why;
     largest.kill();
   }
 
-  #fault(total: number, { bytes }: Watched): string | undefined {
-    const all = this.#watched.size === 1 ? '' : ` (${memoryText(total)} with the others)`;
+  private fault(total: number, { bytes }: Watched): string | undefined {
+    const all = this.watched.size === 1 ? '' : ` (${memoryText(total)} with the others)`;
     const took = bytes === 0 ? '' : `its process took ${memoryText(bytes)}${all}, and `;
     if (total > this.limitBytes) return `memory ran out: ${took}${this.limitText}`;
-    const left = this.#available();
-    if (left >= this.#leastLeftBytes) return undefined;
+    const left = this.available();
+    if (left >= this.leastLeftBytes) return undefined;
     return `memory ran out: ${took}${memoryText(left)} were left on this machine`;
   }
 }

@@ -13,23 +13,23 @@ export interface PoolLimits {
  */
 export class MemoryPool {
   /** The pieces that are kept, the one that was given back first at the front. */
-  readonly #kept: ArrayBuffer[] = [];
-  readonly #most: Required<PoolLimits>;
-  #keptBytes = 0;
+  private readonly kept: ArrayBuffer[] = [];
+  private readonly most: Required<PoolLimits>;
+  private keptBytes = 0;
 
   constructor({ pieces = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY }: PoolLimits) {
-    this.#most = { pieces, bytes };
+    this.most = { pieces, bytes };
   }
 
   /** has says whether a piece for so many bytes is kept. */
   has(bytes: number): boolean {
-    return this.#find(bytes) >= 0;
+    return this.find(bytes) >= 0;
   }
 
   /** take gives a piece of at least so many bytes, whose content is left over from its last use. */
   take(bytes: number): ArrayBuffer {
-    const i = this.#find(bytes);
-    return i < 0 ? uncleared(classOf(bytes)) : this.#remove(i);
+    const i = this.find(bytes);
+    return i < 0 ? uncleared(classOf(bytes)) : this.remove(i);
   }
 
   /**
@@ -38,21 +38,21 @@ export class MemoryPool {
    */
   give(piece: ArrayBuffer): void {
     const bytes = piece.byteLength;
-    if (bytes === 0 || bytes % CLASS_BYTES !== 0 || bytes > this.#most.bytes) return;
-    this.#kept.push(piece);
-    this.#keptBytes += bytes;
-    while (this.#kept.length > this.#most.pieces || this.#keptBytes > this.#most.bytes) this.#remove(0);
+    if (bytes === 0 || bytes % CLASS_BYTES !== 0 || bytes > this.most.bytes) return;
+    this.kept.push(piece);
+    this.keptBytes += bytes;
+    while (this.kept.length > this.most.pieces || this.keptBytes > this.most.bytes) this.remove(0);
   }
 
   /** The piece that was used last is the one that a processor's caches most likely hold. */
-  #find(bytes: number): number {
+  private find(bytes: number): number {
     const wanted = classOf(bytes);
-    return this.#kept.findLastIndex(({ byteLength }) => byteLength === wanted);
+    return this.kept.findLastIndex(({ byteLength }) => byteLength === wanted);
   }
 
-  #remove(i: number): ArrayBuffer {
-    const piece = this.#kept.splice(i, 1)[0]!;
-    this.#keptBytes -= piece.byteLength;
+  private remove(i: number): ArrayBuffer {
+    const piece = this.kept.splice(i, 1)[0]!;
+    this.keptBytes -= piece.byteLength;
     return piece;
   }
 }

@@ -58,69 +58,69 @@ interface Pending {
 
 /** WorkerModelThread is such a thread. When it ends by itself, all that waits for it fails. */
 export class WorkerModelThread implements ModelThread {
-  readonly #worker = new Worker(
+  private readonly worker = new Worker(
     createRequire(import.meta.url).resolve('#dist/src/execution/component-thread.js'),
     {
       stdout: false,
       stderr: false,
     },
   );
-  readonly #pending = new Map<number, Pending>();
-  readonly #exited: Promise<void>;
-  #nextId = 0;
-  #lost: Error | undefined;
+  private readonly pending = new Map<number, Pending>();
+  private readonly exited: Promise<void>;
+  private nextId = 0;
+  private lost: Error | undefined;
 
   constructor() {
-    this.#worker.on('message', (told: ThreadTold) => this.#settle(told));
-    this.#worker.on('error', (error) => {
-      this.#lost = new Error(`its thread ended: ${error instanceof Error ? error.message : String(error)}`);
+    this.worker.on('message', (told: ThreadTold) => this.settle(told));
+    this.worker.on('error', (error) => {
+      this.lost = new Error(`its thread ended: ${error instanceof Error ? error.message : String(error)}`);
     });
-    this.#exited = new Promise((resolve) => {
-      this.#worker.on('exit', () => {
-        this.#lost ??= new Error('its thread has ended');
-        for (const { reject } of this.#pending.values()) reject(this.#lost);
-        this.#pending.clear();
+    this.exited = new Promise((resolve) => {
+      this.worker.on('exit', () => {
+        this.lost ??= new Error('its thread has ended');
+        for (const { reject } of this.pending.values()) reject(this.lost);
+        this.pending.clear();
         resolve();
       });
     });
   }
 
   async open(device: Device, threads: number): Promise<string[]> {
-    return (await this.#ask({ op: 'open', device, threads })) as string[];
+    return (await this.ask({ op: 'open', device, threads })) as string[];
   }
 
   async load(load: ThreadLoad, moved: readonly ArrayBuffer[]): Promise<Omit<LoadedModel, 'model'>> {
-    return (await this.#ask({ op: 'load', load }, moved)) as Omit<LoadedModel, 'model'>;
+    return (await this.ask({ op: 'load', load }, moved)) as Omit<LoadedModel, 'model'>;
   }
 
   async run(run: ThreadRun, moved: readonly ArrayBuffer[]): Promise<RunEnd> {
-    return (await this.#ask({ op: 'run', ...run }, moved)) as RunEnd;
+    return (await this.ask({ op: 'run', ...run }, moved)) as RunEnd;
   }
 
   async release(): Promise<void> {
-    await this.#ask({ op: 'release' });
+    await this.ask({ op: 'release' });
   }
 
   async end(): Promise<void> {
-    if (this.#lost === undefined) this.#worker.postMessage({ id: -1, asked: { op: 'end' } });
-    await this.#exited;
+    if (this.lost === undefined) this.worker.postMessage({ id: -1, asked: { op: 'end' } });
+    await this.exited;
   }
 
-  #ask(asked: ThreadAsked, moved: readonly ArrayBuffer[] = []): Promise<unknown> {
+  private ask(asked: ThreadAsked, moved: readonly ArrayBuffer[] = []): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#lost !== undefined) {
-        reject(this.#lost);
+      if (this.lost !== undefined) {
+        reject(this.lost);
         return;
       }
-      const id = this.#nextId++;
-      this.#pending.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, asked }, moved);
+      const id = this.nextId++;
+      this.pending.set(id, { resolve, reject });
+      this.worker.postMessage({ id, asked }, moved);
     });
   }
 
-  #settle(told: ThreadTold): void {
-    const pending = this.#pending.get(told.id);
-    this.#pending.delete(told.id);
+  private settle(told: ThreadTold): void {
+    const pending = this.pending.get(told.id);
+    this.pending.delete(told.id);
     if ('value' in told) pending?.resolve(told.value);
     else pending?.reject(told.isOfFiles ? new ChangedFilesError(told.error) : new Error(told.error));
   }

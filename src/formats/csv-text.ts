@@ -30,7 +30,11 @@ export function smallCsvLines(text: string): readonly CsvLine[] | { readonly fau
 }
 
 export const CSV_OPTIONS: Options = {
-  ...{ relax_column_count: true, skip_empty_lines: true, trim: true, info: true, bom: true },
+  relax_column_count: true,
+  skip_empty_lines: true,
+  trim: true,
+  info: true,
+  bom: true,
   // Told one by one, as the library would take those of the first line for those of all.
   record_delimiter: ['\r\n', '\n', '\r'],
 };

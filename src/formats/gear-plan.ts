@@ -154,7 +154,9 @@ export function gearObjective({
   const [less, more] = [Math.min(value, bound), Math.max(value, bound)];
   const isTold = value === bound || (less !== 0 && kind !== 'latency');
   return {
-    ...{ kind, value, bound },
+    kind,
+    value,
+    bound,
     ...(isTold ? { gap: value === bound ? 0 : more / less - 1 } : {}),
     ...(scope === undefined ? {} : { scope }),
   };

@@ -66,9 +66,5 @@ export function withChecks<T extends Emitted & { readonly kind: string }>(
 ): T & PlanChecks {
   const { $schema, kind, version, tool, inputs, ...rest } = document;
   const head = { $schema, kind, version, tool, inputs };
-  return {
-    ...head,
-    ...{ checked, ...(unchecked === undefined ? {} : { unchecked }) },
-    ...rest,
-  } as T & PlanChecks;
+  return { ...head, checked, ...(unchecked === undefined ? {} : { unchecked }), ...rest } as T & PlanChecks;
 }

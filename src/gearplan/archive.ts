@@ -192,7 +192,8 @@ function isPreferred(a: Kept, b: Kept): boolean {
 /** asGood is a cell that is as good as either of two of the same set of models. */
 function asGood(a: Kept, b: Kept): Kept {
   return {
-    ...{ models: a.models, ranks: [] },
+    models: a.models,
+    ranks: [],
     comes: a.models.map((model, step) =>
       Math.min(a.comes[step] as number, b.comes[b.models.indexOf(model)] as number),
     ),

@@ -56,7 +56,8 @@ export function loadedLimits(problem: GearProblem, space: CascadeSpace): LoadedL
   return {
     byWork: loadedCascades(problem, limits),
     ...(limitsByModel === undefined ? {} : { byModel: loadedCascades(problem, limitsByModel) }),
-    ...{ scope, isWhole },
+    scope,
+    isWhole,
   };
 }
 

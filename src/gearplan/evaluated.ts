@@ -203,7 +203,13 @@ class ChosenPlan {
     const choice = { placement, cascades, gears, accuracy, bound, scope, most: 1, isBest: false };
     const latencyNs = objective === 'latency' ? plan.sloMs * NS_PER_MS : problem.latencyNs;
     const again = gearPlanBodyOf({
-      ...{ spec, files, of, objective, arrivalsOf, notes: [], status: plan.status },
+      spec,
+      files,
+      of,
+      objective,
+      arrivalsOf,
+      notes: [],
+      status: plan.status,
       solution: { problem: { ...problem, latencyNs }, choice, value, bound, scope, trials: 0 },
       limits: plan.gears.map(({ limitedBy }) => limitedBy),
       ...(plan.promise === undefined

@@ -285,7 +285,10 @@ class SpaceSearch {
     return points.map(({ models, ranks, comes, right, floorNs }) => {
       const visits = comes.map((count) => count / this.samples);
       return {
-        ...{ models, visits, accuracy: right / this.samples, workNs: workOf(family, models, visits) },
+        models,
+        visits,
+        accuracy: right / this.samples,
+        workNs: workOf(family, models, visits),
         thresholds: ranks.map((rank, step) => this.levels[models[step] as number]?.values[rank] as number),
         floorNs,
       };

@@ -163,7 +163,9 @@ class PlanWriter {
       return {
         name,
         model: profile.model.name,
-        ...{ device: of.device, virtual: 1, batch: latencyNs.length },
+        device: of.device,
+        virtual: 1,
+        batch: latencyNs.length,
         replicas: this.held.filter((set) => (set >> model) & 1).length,
         latencyUsByBatch: latencyUsByBatch(
           { device: profile.devices[of.device] as (typeof profile.devices)[string], virtual: 1 },
@@ -205,7 +207,9 @@ class PlanWriter {
       const { p95Ns, busy } = chosen.gear;
       const figures = this.planned.held?.gears[range] ?? { p95Ms: p95Ns / NS_PER_MS, utilization: busy };
       return {
-        ...{ fromRps, toRps, share },
+        fromRps,
+        toRps,
+        share,
         cascade: this.steps(cascade, chosen, load),
         timeoutMs: chosen.gear.timeoutNs / NS_PER_MS,
         accuracy: cascade.accuracy,

@@ -293,7 +293,10 @@ function answerOf(
   }
   return 'error' in found && (isWhole || bound < 0)
     ? {
-        ...{ status: 'infeasible', fault: found.error, scope, trials: count },
+        status: 'infeasible',
+        fault: found.error,
+        scope,
+        trials: count,
         ...(bound < 0 ? {} : { tried: frontier.length }),
       }
     : { status: 'undecided', trials: count };

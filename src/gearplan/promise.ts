@@ -173,8 +173,12 @@ export class PromiseJudge {
     }
     const { promisedMs, quantile } = this.promised;
     const promise = {
-      ...{ latencyMs: promisedMs, quantile, arrivals: 'poisson' as const, confidence: CONFIDENCE },
-      ...{ runs: CONFIRMING_SEEDS, rates: [...confirmed.values()].map(({ rate }) => rate).reverse() },
+      latencyMs: promisedMs,
+      quantile,
+      arrivals: 'poisson' as const,
+      confidence: CONFIDENCE,
+      runs: CONFIRMING_SEEDS,
+      rates: [...confirmed.values()].map(({ rate }) => rate).reverse(),
     };
     return { promise, gears: gearFigures(plan, confirmed) };
   }

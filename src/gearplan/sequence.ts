@@ -59,8 +59,12 @@ export class Sequence {
     this.leftOut = this.samples * (1 - quantile + 1e-12);
     this.comes = models.map((_, steps) => this.counted(steps, { places: this.bins(steps), stays: false }));
     this.point = {
-      ...{ models, ranks: new Int32Array(MOST_AXES), comes: new Int32Array(MOST_AXES + 1) },
-      ...{ right: 0, workNs: 0, floorNs: 0 },
+      models,
+      ranks: new Int32Array(MOST_AXES),
+      comes: new Int32Array(MOST_AXES + 1),
+      right: 0,
+      workNs: 0,
+      floorNs: 0,
     };
   }
 

@@ -76,8 +76,12 @@ export class LineSweeps {
   /** begun is the point of a line at which nothing goes on from the swept step. */
   private begun({ models, ranks, swept }: Line, by: Ordered): Point {
     const point: Point = {
-      ...{ models, ranks: new Int32Array(MOST_STEPS - 1), comes: new Int32Array(MOST_STEPS) },
-      ...{ right: 0, workNs: 0, floorNs: 0 },
+      models,
+      ranks: new Int32Array(MOST_STEPS - 1),
+      comes: new Int32Array(MOST_STEPS),
+      right: 0,
+      workNs: 0,
+      floorNs: 0,
     };
     point.ranks.set(ranks);
     const { ends, samples } = this;

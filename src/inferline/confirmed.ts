@@ -103,7 +103,9 @@ export function missedObjectives({
   const whose = 'the sample';
   const all = { sloMs, attainment, sampleAttainment: sample?.leastAttainment as number, whose };
   const promised = applications?.map((one) => ({
-    ...{ sloMs: one.sloMs, attainment, sampleAttainment: one.sample?.leastAttainment as number },
+    sloMs: one.sloMs,
+    attainment,
+    sampleAttainment: one.sample?.leastAttainment as number,
     whose: one.name,
   })) ?? [all, ...objectives.map((one) => ({ ...one, whose }))];
   return promised.filter((one) => one.sampleAttainment < one.attainment);

@@ -66,14 +66,19 @@ export function explainPipeline(
   const served = new Served(input, trials);
   const { names } = trials.problem.graph;
   const named = (stage: number, { candidate, batch, replicas }: StageOption): NamedOption => ({
-    ...{ device: trials.candidate(stage, candidate).device, batch, replicas },
+    device: trials.candidate(stage, candidate).device,
+    batch,
+    replicas,
   });
   const attainments = (stage: number, option: StageOption): number[] =>
     served.attainments(withOption(configuration, stage, option));
   return {
     path: trail.map(({ action, stage, from, to, hourlyCost }) => ({
-      ...{ action, stage: names[stage] as string, hourlyCost },
-      ...{ from: named(stage, from), to: named(stage, to) },
+      action,
+      stage: names[stage] as string,
+      hourlyCost,
+      from: named(stage, from),
+      to: named(stage, to),
     })),
     stages: names.map((name, stage): StageExplanation => {
       const own = optionOf(configuration, stage);

@@ -45,7 +45,8 @@ function lifting(problem: PlanningProblem, lifted: readonly string[]): PlanningP
   });
   return {
     ...problem,
-    ...{ counts: kept(problem.counts), servers: kept(problem.servers) },
+    counts: kept(problem.counts),
+    servers: kept(problem.servers),
     stages: problem.stages.map((stage) => ({ ...stage, candidates: stage.candidates.map(priced) })),
   };
 }

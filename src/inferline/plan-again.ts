@@ -109,7 +109,9 @@ function busyReasons({ stages, rps = 0 }: PipelinePlanBody) {
     .filter(({ maxProvisioningRatio = 0 }) => maxProvisioningRatio > 1 + ROUNDING)
     .map(({ name, replicas, device, scaleFactor, throughputRps }) => ({
       text: loadTooHighText({
-        ...{ devices: `${replicas} ${device}`, stages: [name], rps },
+        devices: `${replicas} ${device}`,
+        stages: [name],
+        rps,
         servedRps: (replicas * throughputRps) / scaleFactor,
       }),
     }));

@@ -68,7 +68,9 @@ export async function planOpen(
   );
   if (confirmed !== undefined) return foundPlan(outcome, confirmed, { planned, isCut, explain });
   return {
-    ...{ status: 'undecided', estimates, ...(isCut ? { limit: 'time' } : {}) },
+    status: 'undecided',
+    estimates,
+    ...(isCut ? { limit: 'time' } : {}),
     reasons: [{ code: 'other', text: unheldText(spec) }],
   };
 }
@@ -116,7 +118,8 @@ function foundPlan(
     ...(isInOrder || pipelineMethodOf(spec) !== 'exact' ? [] : [leastInOrder(lowerBound)]),
   ];
   const proved = {
-    ...{ ...body, ...costProof(body.hourlyCost ?? 0, isInOrder ? lowerBound : boundForAll(planned)) },
+    ...body,
+    ...costProof(body.hourlyCost ?? 0, isInOrder ? lowerBound : boundForAll(planned)),
     ...(notes.length === 0 ? {} : { notes }),
     ...(isCut ? { reproducible: false } : {}),
   };
@@ -193,7 +196,8 @@ function undecided(
       ? openReason(planned.spec)
       : busyLinks(chosenPlan(nearest.configuration, planned), nearest, planned.spec);
   return {
-    ...{ status: 'undecided', estimates },
+    status: 'undecided',
+    estimates,
     ...(isStopped ? { limit: 'time' } : isCut ? { limit: 'work' } : {}),
     reasons: reason === undefined || (nearest === undefined && (isStopped || isCut)) ? [] : [reason],
   };

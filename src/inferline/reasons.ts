@@ -39,7 +39,8 @@ export function infeasible(
       ? ''
       : `; ${leastText(objectivesOf(spec), leastMs as number[])} can be met, at ${fourDigits(least.hourlyCost)} per hour`;
   return {
-    ...{ status: 'infeasible', isProved: true },
+    status: 'infeasible',
+    isProved: true,
     reasons: reasons.map((reason) => {
       const { text, ...rest } = reasonOf(reason, spec, rps);
       return { ...rest, text: `${text}${would}` };
@@ -85,15 +86,18 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
     case 'no-combination': {
       const wanted = objectives.map((one) => `${fourDigits(one.sloMs)} ms`);
       return {
-        ...{ code: 'slo-too-short', sloMs: leastSloMs(spec) },
+        code: 'slo-too-short',
+        sloMs: leastSloMs(spec),
         text: `no choice of classes and batches is fast enough for the SLO${several ? 's' : ''} of ${wanted.join(' and ')}, though every stage alone has one: transfers between classes take too long, or batches that are fixed do`,
       };
     }
     case 'too-few-devices': {
       const { device, needed, count } = reason;
       return {
-        ...{ code: 'too-few-gpus', class: device },
-        ...{ available: { [device]: count }, missing: { [device]: needed - count } },
+        code: 'too-few-gpus',
+        class: device,
+        available: { [device]: count },
+        missing: { [device]: needed - count },
         text: `${needed} ${device} are needed and ${count} are free`,
       };
     }

@@ -213,8 +213,11 @@ export class InferenceClient {
   private async json(method: 'GET' | 'POST', path: string, body?: string): Promise<Told> {
     try {
       const response = await this.pool.request({
-        ...{ method, path: this.prefix + path, onInfo: patient(DESCRIBE_TIMEOUT_MS) },
-        ...{ headersTimeout: DESCRIBE_TIMEOUT_MS, bodyTimeout: DESCRIBE_TIMEOUT_MS },
+        method,
+        path: this.prefix + path,
+        onInfo: patient(DESCRIBE_TIMEOUT_MS),
+        headersTimeout: DESCRIBE_TIMEOUT_MS,
+        bodyTimeout: DESCRIBE_TIMEOUT_MS,
         headers: { ...this.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body }),
       });

@@ -73,8 +73,14 @@ export async function measureEngine(url: string, options: MeasureEngineOptions):
     const { replicas, requestUs } = ingressOf(alone.eachUs, crowd.rps);
     const beyondUs = answered.eachUs - answered.queueUs - answered.executionUs - alone.eachUs;
     return {
-      ...{ model, server: await client.serverName(), replicas, requestUs, requests, refusals: 2 * half },
-      ...{ hopUs: Math.max(0, beyondUs / (2 * answered.stages)), rps },
+      model,
+      server: await client.serverName(),
+      replicas,
+      requestUs,
+      requests,
+      refusals: 2 * half,
+      hopUs: Math.max(0, beyondUs / (2 * answered.stages)),
+      rps,
       bodyBytes: calls.bodyBytes,
     };
   } finally {
@@ -166,8 +172,10 @@ class EngineCalls {
         'tells nothing of its executions: write what it takes by hand, as docs/formats.md says',
       );
     return {
-      ...{ eachUs: sumUs / count, queueUs: 1e3 * queueMs },
-      ...{ executionUs: executionUs / count, stages: stages / count },
+      eachUs: sumUs / count,
+      queueUs: 1e3 * queueMs,
+      executionUs: executionUs / count,
+      stages: stages / count,
     };
   }
 

@@ -39,7 +39,11 @@ function executionsBetween(counted: Counted, before: CountedExecutions): LoadExe
       one.batch_size === batch_size,
   );
   return {
-    ...{ pipeline, partition, class: device_class, virtual, batch: batch_size },
+    pipeline,
+    partition,
+    class: device_class,
+    virtual,
+    batch: batch_size,
     executed: counted.executed - (earlier?.executed ?? 0),
     measured,
     ...(p50_us === undefined ? {} : { medianUs: p50_us }),

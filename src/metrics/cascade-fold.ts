@@ -68,7 +68,9 @@ export class CascadeFold {
     const count =
       shape.windowNs === undefined ? 0 : Math.max(1, Math.ceil(shape.durationNs / shape.windowNs));
     this.windows = Array.from({ length: count }, () => ({
-      ...{ answered: 0, right: 0, latencies: [] },
+      answered: 0,
+      right: 0,
+      latencies: [],
       gearNs: new Float64Array(shape.gears),
     }));
   }

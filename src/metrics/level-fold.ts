@@ -100,7 +100,10 @@ export class LevelFold {
     const arrived = sum((cell) => this.arrivedOf[cell]);
     const inTime = of(OutcomeIndex.inTime);
     return {
-      ...{ arrived, inTime, late: of(OutcomeIndex.late), dropped: of(OutcomeIndex.dropped) },
+      arrived,
+      inTime,
+      late: of(OutcomeIndex.late),
+      dropped: of(OutcomeIndex.dropped),
       failed: of(OutcomeIndex.failed),
       goodputRps: inTime / (spanNs / NS_PER_S),
       ...(arrived === 0 ? {} : { attainment: inTime / arrived }),

@@ -157,10 +157,13 @@ export class WorkflowMetrics {
     const batches = sumOf(sizes);
     const rows = sizes.reduce((sum, count, i) => sum + count * (i + 1), 0);
     return {
-      ...{ batches, rows },
+      batches,
+      rows,
       ...(batches === 0 ? {} : { meanBatch: rows / batches }),
-      ...{ sizes, busyS: (this.busyNs[pool] as number) / NS_PER_S },
-      ...{ loads: this.loads[pool] as number, evictions: this.evictions[pool] as number },
+      sizes,
+      busyS: (this.busyNs[pool] as number) / NS_PER_S,
+      loads: this.loads[pool] as number,
+      evictions: this.evictions[pool] as number,
     };
   }
 }

@@ -102,7 +102,11 @@ function figuresOf(problem: GivenProblem): Figures {
   );
   const uses = linkUses({ graph, cluster, factors, bytes, sets: devices, shares });
   return {
-    ...{ factors, exact, bytes, longest, throughputRps },
+    factors,
+    exact,
+    bytes,
+    longest,
+    throughputRps,
     classes: classUses(devices, cluster, emulatedOf(problem)),
     ...placedByLinks(problem, uses, smallestOf(throughputRps)),
   };
@@ -292,7 +296,9 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
   const others = (stage.others ?? []).map((other): OtherReplicas => {
     const { device: name, virtual: share, replicas: count } = setOf(problem, other);
     return {
-      ...{ device: name, virtual: share, replicas: count },
+      device: name,
+      virtual: share,
+      replicas: count,
       latencyUsByBatch: [...other.latencyUsByBatch],
       throughputRps: replicaRps(stage, other.devices),
     };
@@ -304,7 +310,10 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
   return {
     name: spec.stages[i]?.name as string,
     model: model.name,
-    ...{ device, virtual, batch: stage.batch, replicas },
+    device,
+    virtual,
+    batch: stage.batch,
+    replicas,
     ...(standby === 0 ? {} : { standby }),
     latencyUsByBatch: [...stage.latencyUsByBatch],
     ...(latencyQuantileOf(spec, i) === 'p50' ? {} : { latencyQuantile: latencyQuantileOf(spec, i) }),

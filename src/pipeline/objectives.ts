@@ -30,7 +30,10 @@ export function objectivesOf({
 }: Asked): AskedObjective[] {
   if (applications === undefined) return [{ sloMs, attainment }, ...objectives];
   return applications.map((one, application) => ({
-    ...{ sloMs: one.sloMs, attainment, application, name: one.name },
+    sloMs: one.sloMs,
+    attainment,
+    application,
+    name: one.name,
   }));
 }
 

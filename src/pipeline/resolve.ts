@@ -82,7 +82,9 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
       };
     });
     return {
-      ...{ profile, quantile, batch },
+      profile,
+      quantile,
+      batch,
       ...(first as OtherDevices),
       weightBytes: weightBytes(profile),
       inputs: wiring.inputs[i],

@@ -110,9 +110,6 @@ export function seatsOfUnits(
   return units
     .toSorted((a, b) => a.server - b.server || a.gpu - b.gpu)
     .flatMap(({ server, gpu, devices }) =>
-      Array.from({ length: devices }, () => ({
-        ...{ server: `${name}-${server}`, gpu, class: name },
-        ...rest,
-      })),
+      Array.from({ length: devices }, () => ({ server: `${name}-${server}`, gpu, class: name, ...rest })),
     );
 }

@@ -66,14 +66,16 @@ export function withStandby<Plan extends PipelinePlanBody>(
   const body: PipelinePlanBody = {
     ...head,
     ...(most === undefined ? {} : { mostHourlyCost: most }),
-    ...{ standby: found, longestPath },
+    standby: found,
+    longestPath,
     ...(envelope === undefined ? {} : { envelope }),
     stages: stages.map((stage) =>
       countOf(stage.name) === 0 ? stage : withCount(stage, countOf(stage.name)),
     ),
     ...(exclusive === undefined ? {} : { exclusive }),
     ...(shared === undefined ? {} : { shared }),
-    ...{ classes: uses, placement: [...placement, ...seatsOf(plan, countOf)] },
+    classes: uses,
+    placement: [...placement, ...seatsOf(plan, countOf)],
   };
   return body as Plan;
 }

@@ -65,7 +65,7 @@ export function bindModel(bytes: Uint8Array, options: BindOptions): BoundModel {
   if (bound !== read && bound !== shaped) freeMemory(bound.bytes);
   const model = openWhereBranching(read, bound, shaped);
   const batch = batchDim(shaped, declared);
-  const as = { ...{ model, shaped, batch }, lacksShapes: false, mixesSlightly: false, shapes: {} };
+  const as = { model, shaped, batch, lacksShapes: false, mixesSlightly: false, shapes: {} };
   if (batch.kind === 'none')
     return { ...as, fileBatch: undefined, notSymbolic: `it has no batch axis: ${batch.why}` };
   if (batch.kind === 'symbolic') return { ...as, fileBatch: undefined, notSymbolic: undefined };
@@ -172,7 +172,9 @@ export function bindAsProfiled(bytes: Uint8Array, profiled: ProfiledModel): Onnx
   const { name, dims, fixedBatch, measuredShapes: shapes, batchTolerance } = profiled;
   const mixing = batchTolerance !== undefined;
   const bound = bindModel(bytes, {
-    ...{ name, batching: fixedBatch === undefined, mixing },
+    name,
+    batching: fixedBatch === undefined,
+    mixing,
     ...(dims && { dims }),
     ...(shapes && { shapes }),
   });

@@ -58,8 +58,8 @@ export async function writeSpanFiles(
  * and kept. Larger ones are found for the blocks that are asked for, and only the caller holds them.
  */
 export class BlockFeeds {
-  readonly #keeps: boolean;
-  #kept: ReadonlyMap<string, TensorData> | undefined;
+  private readonly keeps: boolean;
+  private kept: ReadonlyMap<string, TensorData> | undefined;
 
   constructor(
     private readonly prepared: PreparedModel,
@@ -68,13 +68,13 @@ export class BlockFeeds {
   ) {
     const bytesOf = measuredBytes(prepared.tensors, 1);
     const names = new Set(files.flatMap(({ inputs }) => inputs));
-    this.#keeps = [...names].reduce((sum, name) => sum + bytesOf(name), 0) <= KEPT_BYTES;
+    this.keeps = [...names].reduce((sum, name) => sum + bytesOf(name), 0) <= KEPT_BYTES;
   }
 
   /** Gives each block's feeds for one request. */
   async of(blocks: readonly number[]): Promise<Map<number, Tensors>> {
-    const values = this.#kept ?? (await this.#find(this.#keeps ? [...this.files.keys()] : blocks));
-    if (this.#keeps) this.#kept = values;
+    const values = this.kept ?? (await this.find(this.keeps ? [...this.files.keys()] : blocks));
+    if (this.keeps) this.kept = values;
     return new Map(
       blocks.map((block) => {
         const { inputs } = this.files[block]!;
@@ -83,7 +83,7 @@ export class BlockFeeds {
     );
   }
 
-  async #find(blocks: readonly number[]): Promise<Map<string, TensorData>> {
+  private async find(blocks: readonly number[]): Promise<Map<string, TensorData>> {
     const { prepared, at } = this;
     const values = new Map(Object.entries(prepared.request));
     const names = new Set(blocks.flatMap((block) => this.files[block]!.inputs));

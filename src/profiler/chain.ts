@@ -53,7 +53,8 @@ export async function extractChain(
   let chain: Chain | undefined;
   await makeFolderWhole(folder, othersThanBlocks, async (inside) => {
     chain = await withChain(prepared, ends, {
-      ...{ folder: inside, device },
+      folder: inside,
+      device,
       ...(signal ? { signal } : {}),
       use: async ({ files, run, largest }) => {
         const [off, served] = [await run('disabled'), await run(AS_SERVED.optimization)];
@@ -155,7 +156,9 @@ export function boundaryChange(
 ): Promise<number> {
   return withScratch(async (scratch) => {
     return await withChain(prepared, ends, {
-      ...{ folder: scratch, device, ...(signal ? { signal } : {}) },
+      folder: scratch,
+      device,
+      ...(signal ? { signal } : {}),
       use: async ({ run, largest }) => {
         const { whole, chained } = await run('disabled');
         return largest(whole, chained);

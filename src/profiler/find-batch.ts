@@ -250,14 +250,20 @@ async function find(
   const requests = batching ? 2 : 1;
   return await withTrial({ model, source, requests }, common, async (common) => {
     const settled = new Set(Object.keys(fill));
-    const trial: Trial = { ...common, ...{ first, second, both, settled }, ...(tolerance && { tolerance }) };
+    const trial: Trial = { ...common, first, second, both, settled, ...(tolerance && { tolerance }) };
     const live = liveTensors(model);
     const known = await knownShapes(trial, batching ? tensorsToKnow(bound, live) : live);
     const tensors = await findTensors(trial, live, known);
     const found: Found = {
       kind: 'batches',
-      ...{ model, source, request: first, tensors, fixedBatch, measuredShapes: bound.shapes },
-      ...{ batchTolerance: tolerance, trustBatch: undefined },
+      model,
+      source,
+      request: first,
+      tensors,
+      fixedBatch,
+      measuredShapes: bound.shapes,
+      batchTolerance: tolerance,
+      trustBatch: undefined,
     };
     const mixes = mixedOutputs(found).length > 0;
     const mixing = mixes && namesMixing ? await firstMixing(trial, tensors) : undefined;
@@ -307,7 +313,9 @@ async function withTrial<T>(
   return await withScratch(async (folder) => {
     await writeData(folder, source);
     return await use({
-      ...{ executor, model: await lightened(model, folder), folder },
+      executor,
+      model: await lightened(model, folder),
+      folder,
       ...(signal === undefined ? {} : { signal }),
       checkFits: (inferred) => checkFits(model, inferred, { requests, ...common }),
     });

@@ -112,7 +112,9 @@ function findingOf(
   const axis = batching.kind === 'stacked' ? batching.axis : undefined;
   const variableAxes = variable.filter((at) => at !== axis);
   const spec: TensorSpec = {
-    ...{ name, dtype, shape: [...dims] },
+    name,
+    dtype,
+    shape: [...dims],
     ...(axis === undefined ? {} : { batchAxis: axis }),
     ...(variableAxes.length === 0 ? {} : { variableAxes }),
   };
@@ -395,7 +397,9 @@ async function loaded<T>(
   signal?.throwIfAborted();
   const path = await writeModel(folder, 'probed', bytes);
   const model = await executor.load(path, {
-    ...{ optimization: 'disabled', memoryPattern: false, prepacking: false },
+    optimization: 'disabled',
+    memoryPattern: false,
+    prepacking: false,
   });
   try {
     return await use(model);

@@ -50,30 +50,30 @@ interface Beginning {
 
 /** Ledger holds the profile while it is being measured, with the figures so far and the gaps. */
 export class Ledger {
-  readonly #profile: Profile;
+  private readonly made: Profile;
   /** The share of a run that each layer takes, by class and batch. */
-  readonly #shares = new Map<string, readonly number[]>();
+  private readonly sharesBy = new Map<string, readonly number[]>();
   /** The groups for whose figures there is room. */
-  readonly #opened: Group[] = [];
-  #warnings: readonly Warning[];
+  private readonly opened: Group[] = [];
+  private warnings: readonly Warning[];
   /** Which figures are unfit, each entry with its warning. */
-  #unfit: readonly UnfitFigures[];
+  private unfit: readonly UnfitFigures[];
 
   constructor(
     prepared: PreparedModel,
     private readonly campaign: Campaign,
     { blocks, partition, resume, date }: Beginning,
   ) {
-    this.#unfit = resume === undefined ? [] : unfitFigures(resume);
+    this.unfit = resume === undefined ? [] : unfitFigures(resume);
     const said = resume?.measurement?.warnings ?? [];
     const subjects = new Map(
       said.length === 0 ? [] : subjectsOf(campaign, blocks.length).map((one) => [subjectName(one), one]),
     );
-    this.#warnings = said.map((text) => warningRead(text, this.#unfit, subjects));
+    this.warnings = said.map((text) => warningRead(text, this.unfit, subjects));
     const cut = resume === undefined ? partition : resume.measurement?.partition;
     const asked = cut === undefined ? {} : { partition: cut };
     const { inputs: _inputs, ...head } = emittedHead('profile', []);
-    this.#profile = {
+    this.made = {
       ...head,
       model: describeModel(prepared),
       ...(prepared.boundary === 'exact' ? {} : { boundary: prepared.boundary }),
@@ -90,33 +90,32 @@ export class Ledger {
   }
 
   get blocks(): readonly ProfiledBlock[] {
-    return this.#profile.blocks;
+    return this.made.blocks;
   }
 
   warn(warning: Warning): void {
-    if (this.#warnings.every(({ text }) => text !== warning.text))
-      this.#warnings = [...this.#warnings, warning];
+    if (this.warnings.every(({ text }) => text !== warning.text)) this.warnings = [...this.warnings, warning];
   }
 
   /** Takes back the warnings about a group's figures that are measured again; a line about others too stays. */
-  #unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
-    const again = ids.map((id) => this.#figureOf(id));
-    this.#unfit = this.#unfit.filter((one) => !(isOf(one, group) && areAmong(one.figures, again)));
-    this.#warnings = this.#warnings.filter((warning) => !isTakenBack(warning, group, again));
+  private unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
+    const again = ids.map((id) => this.figureOf(id));
+    this.unfit = this.unfit.filter((one) => !(isOf(one, group) && areAmong(one.figures, again)));
+    this.warnings = this.warnings.filter((warning) => !isTakenBack(warning, group, again));
   }
 
   /** Makes room for a class's figures: each is null until it is measured. */
   open(report: DeviceReport & { available: true }): void {
     const { className } = report;
-    const before = this.#profile.devices[className];
+    const before = this.made.devices[className];
     const empty = { blockLatencyUs: {}, blockLatencyP95Us: {} };
     const device = { ...empty, ...before, ...describeDevice(report) };
-    this.#profile.devices[className] = device;
+    this.made.devices[className] = device;
     for (const virtual of this.campaign.virtualSizesOf(className)) {
       for (const batch of this.campaign.batchSizes) {
-        this.#opened.push({ className, virtual, batch });
+        this.opened.push({ className, virtual, batch });
         if (rowsOf(device.blockLatencyUs, virtual)[batch] === undefined)
-          this.#empty(device, { virtual, batch });
+          this.empty(device, { virtual, batch });
         rowsOf(device.blockLatencyP95Us, virtual)[batch] ??= this.blocks.map(() => null);
       }
     }
@@ -126,7 +125,7 @@ export class Ledger {
   }
 
   /** Makes rows without figures for the blocks of a group, and for its pairs where there are three blocks or more. */
-  #empty(device: DeviceProfile, { virtual, batch }: Omit<Group, 'className'>): void {
+  private empty(device: DeviceProfile, { virtual, batch }: Omit<Group, 'className'>): void {
     const row = () => this.blocks.map(() => null);
     device.blockLatencyP95Us ??= {};
     rowsOf(device.blockLatencyUs, virtual)[batch] = row();
@@ -137,8 +136,8 @@ export class Ledger {
   }
 
   /** Says whether a group lacks pairs: its blocks are those of a profile that was measured without any. */
-  #lacksPairs({ className, virtual, batch }: Group): boolean {
-    const device = this.#profile.devices[className];
+  private lacksPairs({ className, virtual, batch }: Group): boolean {
+    const device = this.made.devices[className];
     return this.blocks.length >= 3 && device?.pairLatencyUs?.[virtual]?.[batch] === undefined;
   }
 
@@ -148,8 +147,8 @@ export class Ledger {
    */
   missing(group: Group): number[] {
     const { className, virtual, batch } = group;
-    if (this.#lacksPairs(group)) return [...new Array(2 * this.blocks.length - 1).keys()];
-    const device = this.#profile.devices[className];
+    if (this.lacksPairs(group)) return [...new Array(2 * this.blocks.length - 1).keys()];
+    const device = this.made.devices[className];
     const blocks = device?.blockLatencyUs[virtual]?.[batch] ?? [];
     const pairs = device?.pairLatencyUs?.[virtual]?.[batch] ?? [];
     return [...blocks, ...pairs].flatMap((us, id) => (us === null ? [id] : []));
@@ -157,18 +156,18 @@ export class Ledger {
 
   /** Says whether a class lacks the layers' latencies at a batch size. */
   lacksLayers(className: string, batch: number): boolean {
-    const table = this.#profile.devices[className]?.layerLatencyUs;
+    const table = this.made.devices[className]?.layerLatencyUs;
     return this.campaign.virtualSizesOf(className).some((virtual) => table?.[virtual]?.[batch] === undefined);
   }
 
   /** Notes the layers' times of a class at a batch size, in any unit: they are scaled to the whole model's latency. */
   shares(className: string, batch: number, layerUs: readonly number[]): void {
-    this.#warnings = this.#warnings.filter(
+    this.warnings = this.warnings.filter(
       ({ about }) => !(about?.kind === 'layers' && about.className === className),
     );
     const total = layerUs.reduce((a, b) => a + b, 0);
     if (total > 0)
-      this.#shares.set(
+      this.sharesBy.set(
         `${className} ${batch}`,
         layerUs.map((us) => us / total),
       );
@@ -179,18 +178,18 @@ export class Ledger {
    * about those. @returns the new warnings: unfit figures, and figures that do not fit the whole model's
    */
   record(group: Group, timed: readonly Timed[]): string[] {
-    const device = this.#profile.devices[group.className]!;
+    const device = this.made.devices[group.className]!;
     const { virtual, batch } = group;
     const unfit: Unfit[] = [];
-    this.#unwarnGroup(
+    this.unwarnGroup(
       group,
       timed.map(({ id }) => id),
     );
-    if (this.#lacksPairs(group) && timed.some(({ id }) => id !== 'whole')) this.#empty(device, group);
+    if (this.lacksPairs(group) && timed.some(({ id }) => id !== 'whole')) this.empty(device, group);
     for (const { id, runs, loadMs } of timed) {
       const figure = figureOf(durationsOf(runs));
       if (id === 'whole') {
-        this.#recordWhole(device, group, {
+        this.recordWhole(device, group, {
           us: figure.medianUs,
           executionUs: figureOf(runs.map(({ executionUs }) => executionUs)).medianUs,
         });
@@ -204,8 +203,8 @@ export class Ledger {
       const why = unfitness(figure, this.campaign.limits);
       if (why !== undefined) unfit.push({ id, why });
     }
-    const lines = this.#unfitLines(group, unfit, timed.length);
-    this.#unfit = [...this.#unfit, ...lines];
+    const lines = this.unfitLines(group, unfit, timed.length);
+    this.unfit = [...this.unfit, ...lines];
     const warnings = lines.map(({ warning: text, figures }) => ({ text, about: ofGroup(group, figures) }));
     const why = disagreement(figuresAt(device, group));
     const about = ofGroup(group);
@@ -215,18 +214,18 @@ export class Ledger {
   }
 
   /** Says of which part a figure is: a block, a pair of blocks or the whole model. */
-  #figureOf(id: Timed['id']): UnfitFigure {
+  private figureOf(id: Timed['id']): UnfitFigure {
     if (id === 'whole') return { part: 'whole' };
     const pair = id - this.blocks.length;
     return pair < 0 ? { part: 'block', block: id } : { part: 'pair', block: pair };
   }
 
   /** Makes one line of all unfit figures of a group, because a busy machine spoils all of them at once. */
-  #unfitLines(group: Group, unfit: readonly Unfit[], measured: number): UnfitFigures[] {
+  private unfitLines(group: Group, unfit: readonly Unfit[], measured: number): UnfitFigures[] {
     const [first, ...others] = unfit;
     if (first === undefined) return [];
     const { className, virtual, batch } = group;
-    const figures = unfit.map(({ id }) => this.#figureOf(id));
+    const figures = unfit.map(({ id }) => this.figureOf(id));
     const names = figures.map(figureName);
     const count = `${unfit.length} of ${measured} figures are unfit`;
     const warning =
@@ -236,7 +235,7 @@ export class Ledger {
     return [{ class: className, virtual, batch, figures, warning }];
   }
 
-  #recordWhole(
+  private recordWhole(
     device: DeviceProfile,
     { className, virtual, batch }: Group,
     { us, executionUs }: { readonly us: number; readonly executionUs: number },
@@ -246,30 +245,30 @@ export class Ledger {
     rowsOf(device.wholeExecutionUs, virtual)[batch] = executionUs;
     // Spans were scaled to the whole model's latency as it was before.
     delete device.spanLatencyUs?.[virtual]?.[batch];
-    const shares = this.#shares.get(`${className} ${batch}`);
+    const shares = this.sharesBy.get(`${className} ${batch}`);
     if (shares === undefined) return;
     rowsOf(device.layerLatencyUs ?? {}, virtual)[batch] = shares.map((share) => roundUs(share * us));
   }
 
   /** Gives the profile as it stands. */
   profile(): Profile {
-    const { devices } = this.#profile;
+    const { devices } = this.made;
     const rows = Object.values(devices).flatMap(({ blockLatencyUs, pairLatencyUs = {} }) =>
       [blockLatencyUs, pairLatencyUs].flatMap((table) =>
         Object.values(table).flatMap((byBatch) => Object.values(byBatch)),
       ),
     );
     const measurement = {
-      ...this.#profile.measurement,
+      ...this.made.measurement,
       complete:
         rows.every((row) => row.every((us) => us !== null)) &&
-        this.#opened.every((group) => this.missing(group).length === 0),
+        this.opened.every((group) => this.missing(group).length === 0),
       blockSumOverWhole: overWholes(devices, sumOverWhole),
       ...(this.blocks.length < 3 ? {} : { predictedOverWhole: overWholes(devices, predictedOverWhole) }),
-      ...(this.#unfit.length > 0 ? { unfit: [...this.#unfit] } : {}),
-      ...(this.#warnings.length > 0 ? { warnings: this.#warnings.map(({ text }) => text) } : {}),
+      ...(this.unfit.length > 0 ? { unfit: [...this.unfit] } : {}),
+      ...(this.warnings.length > 0 ? { warnings: this.warnings.map(({ text }) => text) } : {}),
     };
-    return { ...this.#profile, measurement };
+    return { ...this.made, measurement };
   }
 }
 
@@ -302,8 +301,11 @@ interface Unfit {
 function describeModel(prepared: PreparedModel): Profile['model'] {
   const { name, sha256, data, inputs, outputs } = prepared;
   return {
-    ...{ name, sha256, ...(data.length === 0 ? {} : { data: [...data] }) },
-    ...{ inputs: [...inputs], outputs: [...outputs] },
+    name,
+    sha256,
+    ...(data.length === 0 ? {} : { data: [...data] }),
+    inputs: [...inputs],
+    outputs: [...outputs],
     ...boundFields(prepared),
   };
 }

@@ -148,9 +148,18 @@ async function assemble(
   const cuts = measuredCuts(model, { tensors, boundary, fixedBatch });
   const fill = new Map(Object.entries(found.fill));
   return {
-    ...{ name: found.name, path: found.path, model, source: found.source },
-    ...{ sha256: sha256Of(found.bytes), data: await dataFilesOf(found.source) },
-    ...{ dims: found.dims, fixedBatch, boundary, tensors, types, request: found.request },
+    name: found.name,
+    path: found.path,
+    model,
+    source: found.source,
+    sha256: sha256Of(found.bytes),
+    data: await dataFilesOf(found.source),
+    dims: found.dims,
+    fixedBatch,
+    boundary,
+    tensors,
+    types,
+    request: found.request,
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
     measuredShapes: found.measuredShapes,
     batchTolerance: fixedBatch === undefined ? found.batchTolerance : undefined,

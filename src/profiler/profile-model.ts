@@ -118,22 +118,22 @@ const LARGE_BYTES = 64 * 2 ** 20;
 
 /** ProfileRun is one call of `profileModel`. */
 class ProfileRun {
-  readonly #layerUs = new Map<string, Map<number, readonly number[]>>();
-  readonly #failures: Warning[] = [];
+  private readonly layerUs = new Map<string, Map<number, readonly number[]>>();
+  private readonly failures: Warning[] = [];
   /** Notes for a person, besides failures. */
-  readonly #remarks: string[] = [];
+  private readonly remarks: string[] = [];
   /** The groups at which memory ran out. */
-  readonly #tooLarge: Group[] = [];
+  private readonly tooLarge: Group[] = [];
   /** Whether memory ran out anywhere. */
-  #outOfMemory = false;
+  private outOfMemory = false;
 
   constructor(private readonly at: Setting) {}
 
   async profile(known: readonly number[] | undefined): Promise<Profile> {
     const { prepared, options, campaign, devices } = this.at;
     const smallest = campaign.batchSizes[0]!;
-    if (known === undefined) for (const device of devices) await this.#timeLayers(device, [smallest]);
-    const ends = known ?? this.#partition();
+    if (known === undefined) for (const device of devices) await this.timeLayers(device, [smallest]);
+    const ends = known ?? this.partition();
     const { resume, date } = options;
     const { method = 'greedy', blocks = DEFAULT_BLOCKS } = options.partition ?? {};
     const ledger = new Ledger(prepared, campaign, {
@@ -144,54 +144,54 @@ class ProfileRun {
     });
     for (const device of devices) ledger.open(device);
     if (prepared.fixedBatchReason !== undefined)
-      this.#remarks.push(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
+      this.remarks.push(`the model runs at batch ${prepared.fixedBatch} only: ${prepared.fixedBatchReason}`);
     const random = randomNote(prepared.model);
-    if (random !== undefined) this.#remarks.push(random);
+    if (random !== undefined) this.remarks.push(random);
     const missing = missingCuts(prepared.layers);
-    if (missing !== undefined) this.#remarks.push(missing);
+    if (missing !== undefined) this.remarks.push(missing);
     for (const name of unservedOutputs(prepared))
       ledger.warn({ text: `output ${name} is not a tensor: it is neither measured nor served` });
-    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#currentProfile(ledger));
+    const checkpoints = new Checkpoints(options.onCheckpoint, () => this.currentProfile(ledger));
     try {
-      await this.#measure({ ledger, checkpoints }, ends);
+      await this.measure({ ledger, checkpoints }, ends);
     } catch (error) {
       if (!options.signal?.aborted) {
         await checkpoints.keepLast();
         throw error;
       }
     }
-    return this.#result(ledger);
+    return this.result(ledger);
   }
 
   /** Gives the profile as it stands, with all remarks and failures. */
-  #currentProfile(ledger: Ledger): Profile {
-    for (const text of this.#remarks) ledger.warn({ text });
-    for (const failure of this.#failures) ledger.warn(failure);
+  private currentProfile(ledger: Ledger): Profile {
+    for (const text of this.remarks) ledger.warn({ text });
+    for (const failure of this.failures) ledger.warn(failure);
     return ledger.profile();
   }
 
-  #result(ledger: Ledger): Profile {
-    const profile = this.#currentProfile(ledger);
+  private result(ledger: Ledger): Profile {
+    const profile = this.currentProfile(ledger);
     const rows = Object.values(profile.devices).flatMap(({ blockLatencyUs }) =>
       Object.values(blockLatencyUs),
     );
     const measured = rows.flatMap((row) => Object.values(row)).some((row) => row.some((us) => us !== null));
-    if (measured || this.#failures.length === 0 || this.at.options.signal?.aborted) return profile;
-    throw this.#errorOfFailures(`profile ${this.at.prepared.name}`);
+    if (measured || this.failures.length === 0 || this.at.options.signal?.aborted) return profile;
+    throw this.errorOfFailures(`profile ${this.at.prepared.name}`);
   }
 
-  #errorOfFailures(task: string): InputError {
-    const faults = this.#failures.map(({ text }) => fault(text));
-    return new InputError(task, faults, this.#outOfMemory ? MEMORY_ADVICE : undefined);
+  private errorOfFailures(task: string): InputError {
+    const faults = this.failures.map(({ text }) => fault(text));
+    return new InputError(task, faults, this.outOfMemory ? MEMORY_ADVICE : undefined);
   }
 
-  #partition(): number[] {
+  private partition(): number[] {
     const { prepared, options, devices } = this.at;
     const latencies = devices.flatMap(({ className }) => {
-      const first = this.#layerUs.get(className)?.values().next().value;
+      const first = this.layerUs.get(className)?.values().next().value;
       return first === undefined ? [] : [[className, first] as const];
     });
-    if (latencies.length === 0) throw this.#errorOfFailures(`time the layers of ${prepared.name}`);
+    if (latencies.length === 0) throw this.errorOfFailures(`time the layers of ${prepared.name}`);
     const { ends, notes } = partitionLayers(
       {
         layerLatencyUs: Object.fromEntries(latencies),
@@ -201,16 +201,16 @@ class ProfileRun {
     );
     options.onProgress?.({ kind: 'partitioned', blocks: ends.length, notes });
     pushAll(
-      this.#remarks,
+      this.remarks,
       notes.map((note) => `blocks: ${note}`),
     );
     return ends;
   }
 
   /** Times the layers of a class at batch sizes that are not timed yet; after a failure the class has no layers. */
-  async #timeLayers({ className, device }: Available, batches: readonly number[]): Promise<void> {
+  private async timeLayers({ className, device }: Available, batches: readonly number[]): Promise<void> {
     const { prepared, options, whole, scratch } = this.at;
-    const known = this.#layerUs.get(className) ?? new Map<number, readonly number[]>();
+    const known = this.layerUs.get(className) ?? new Map<number, readonly number[]>();
     const missing = batches.filter((batch) => !known.has(batch));
     if (missing.length === 0) return;
     options.onProgress?.({ kind: 'phase', phase: 'layers', className });
@@ -220,21 +220,19 @@ class ProfileRun {
         const feeds = batchOf(prepared, prepared.request, batch);
         const executor = await scratch.of(device);
         const times = await sessionLayerTimes(executor, { model: prepared.model, path: whole, feeds });
-        this.#layerUs.set(className, known.set(batch, times.layerUs));
+        this.layerUs.set(className, known.set(batch, times.layerUs));
       }
     } catch (error) {
-      this.#leaveOut(error, ofLayers(className));
+      this.leaveOut(error, ofLayers(className));
     } finally {
       if (prepared.model.bytes.length > LARGE_BYTES) await scratch.close();
     }
   }
 
-  async #measure({ ledger, checkpoints }: Books, ends: readonly number[]): Promise<void> {
+  private async measure({ ledger, checkpoints }: Books, ends: readonly number[]): Promise<void> {
     const { campaign, devices, options, prepared, folder } = this.at;
     const lacking = devices.map(({ className }) =>
-      groupsOf(campaign, className).filter(
-        (group) => ledger.missing(group).length > 0 && this.#mayFit(group),
-      ),
+      groupsOf(campaign, className).filter((group) => ledger.missing(group).length > 0 && this.mayFit(group)),
     );
     const counts = lacking.flat().map((group) => cellsOf(ledger, group).count);
     if (counts.length === 0) return;
@@ -243,24 +241,27 @@ class ProfileRun {
       options.onProgress,
     );
     const files = await writeSpanFiles(prepared, blockSpans(ends), folder);
-    const feeds = this.#blockFeeds(files);
+    const feeds = this.blockFeeds(files);
     for (const [k, device] of devices.entries()) {
       const batches = [...new Set(lacking[k]!.map(({ batch }) => batch))];
-      await this.#timeLayers(
+      await this.timeLayers(
         device,
         batches.filter((batch) => ledger.lacksLayers(device.className, batch)),
       );
-      for (const [batch, layerUs] of this.#layerUs.get(device.className) ?? [])
+      for (const [batch, layerUs] of this.layerUs.get(device.className) ?? [])
         ledger.shares(device.className, batch, layerUs);
     }
     for (const [k, device] of devices.entries()) {
       const groups = lacking[k]!;
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
-      await this.#measureClass(device, { ledger, checkpoints, files, feeds, groups, pace });
+      await this.measureClass(device, { ledger, checkpoints, files, feeds, groups, pace });
     }
   }
 
-  async #measureClass({ device }: Available, work: Work & { groups: readonly Group[] }): Promise<void> {
+  private async measureClass(
+    { device }: Available,
+    work: Work & { groups: readonly Group[] },
+  ): Promise<void> {
     const { options, memory, scratch } = this.at;
     const stands = new OneStand(device, memory, {
       start: options.startExecutor,
@@ -271,9 +272,9 @@ class ProfileRun {
         options.signal?.throwIfAborted();
         const cells = cellsOf(work.ledger, group);
         try {
-          if (this.#mayFit(group)) await this.#measureGroup(stands, group, work);
+          if (this.mayFit(group)) await this.measureGroup(stands, group, work);
         } catch (error) {
-          this.#leaveGroupOut(error, group);
+          this.leaveGroupOut(error, group);
           await stands.close();
         } finally {
           work.pace.finish(cells);
@@ -287,16 +288,16 @@ class ProfileRun {
   }
 
   /** Says whether a group may fit in memory, as far as that is known before it is tried. If not, it reports so once. */
-  #mayFit(group: Group): boolean {
-    const why = this.#shortage(group);
+  private mayFit(group: Group): boolean {
+    const why = this.shortage(group);
     if (why === undefined) return true;
-    this.#outOfMemory = true;
-    this.#reportFailure(ofGroup(group), `not measured: ${why}`);
+    this.outOfMemory = true;
+    this.reportFailure(ofGroup(group), `not measured: ${why}`);
     return false;
   }
 
-  #shortage(group: Group): string | undefined {
-    const smaller = this.#tooLarge.find(
+  private shortage(group: Group): string | undefined {
+    const smaller = this.tooLarge.find(
       ({ className, virtual, batch }) =>
         className === group.className && virtual <= group.virtual && batch <= group.batch,
     );
@@ -307,7 +308,7 @@ class ProfileRun {
     return memoryShortage(prepared.model, bytesOf, { requests, copies: group.virtual, memory });
   }
 
-  async #measureGroup(
+  private async measureGroup(
     stands: OneStand,
     group: Group,
     { ledger, checkpoints, files, feeds, pace }: Work,
@@ -326,7 +327,7 @@ class ProfileRun {
     for (const message of warnings) options.onProgress?.({ kind: 'warning', message });
   }
 
-  #blockFeeds(files: readonly BlockFile[]): BlockFeeds {
+  private blockFeeds(files: readonly BlockFile[]): BlockFeeds {
     const { prepared, folder, devices, scratch } = this.at;
     return new BlockFeeds(prepared, files, {
       folder,
@@ -336,26 +337,26 @@ class ProfileRun {
   }
 
   /** If memory ran out for a group, larger groups are not tried. */
-  #leaveGroupOut(error: unknown, group: Group): void {
+  private leaveGroupOut(error: unknown, group: Group): void {
     const outOfMemory = error instanceof OutOfMemoryError;
-    if (outOfMemory) this.#tooLarge.push(group);
-    if (outOfMemory) this.#leaveOut(error, ofGroup(group), `it ${NOT_MEASURED}`);
-    else this.#leaveOut(error, ofGroup(group, [{ part: 'whole' }]));
+    if (outOfMemory) this.tooLarge.push(group);
+    if (outOfMemory) this.leaveOut(error, ofGroup(group), `it ${NOT_MEASURED}`);
+    else this.leaveOut(error, ofGroup(group, [{ part: 'whole' }]));
   }
 
   /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */
-  #leaveOut(error: unknown, about: Subject, said = NOT_MEASURED): void {
+  private leaveOut(error: unknown, about: Subject, said = NOT_MEASURED): void {
     const { signal } = this.at.options;
     if (signal?.aborted) throw signal.reason;
     if (!(error instanceof ExecutionError)) throw error;
     const outOfMemory = error instanceof OutOfMemoryError;
-    this.#outOfMemory ||= outOfMemory;
-    this.#reportFailure(about, `${said}: ${firstLine(outOfMemory ? error.why : error.message)}`);
+    this.outOfMemory ||= outOfMemory;
+    this.reportFailure(about, `${said}: ${firstLine(outOfMemory ? error.why : error.message)}`);
   }
 
-  #reportFailure(about: Subject, said: string): void {
+  private reportFailure(about: Subject, said: string): void {
     const text = `${subjectName(about)} ${said}`;
-    this.#failures.push({ text, about });
+    this.failures.push({ text, about });
     this.at.options.onProgress?.({ kind: 'warning', message: text });
   }
 }

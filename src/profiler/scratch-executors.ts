@@ -14,7 +14,7 @@ import {
  * emulated device shares the executor of the device that it stands on, because nothing here depends on the hold-back.
  */
 export class ScratchExecutors {
-  readonly #open = new Map<string, Promise<Executor>>();
+  private readonly open = new Map<string, Promise<Executor>>();
 
   constructor(
     private readonly memory: MemoryGuard,
@@ -26,12 +26,12 @@ export class ScratchExecutors {
   /** Gives the device's executor: the one that is open, or a new one. @throws as `startExecutor` does */
   of({ slowdown: _heldBack, ...device }: Device): Promise<Executor> {
     const key = deviceText(device);
-    const open = this.#open.get(key);
+    const open = this.open.get(key);
     if (open !== undefined) return open;
     const started = this.start(device, { memory: this.memory, signal: this.signal });
-    this.#open.set(key, started);
+    this.open.set(key, started);
     const forget = () => {
-      if (this.#open.get(key) === started) this.#open.delete(key);
+      if (this.open.get(key) === started) this.open.delete(key);
     };
     // An executor that ended, for example because memory ran out, is replaced when it is needed again.
     started.then(({ exited }) => exited.then(forget), forget);
@@ -49,7 +49,9 @@ export class ScratchExecutors {
     try {
       const executor = await this.of(device);
       const { model } = await executor.load(path, {
-        ...{ optimization: 'disabled', memoryPattern: false, prepacking: false },
+        optimization: 'disabled',
+        memoryPattern: false,
+        prepacking: false,
       });
       return (await executor.run(model, request, fetches)).outputs;
     } finally {
@@ -59,8 +61,8 @@ export class ScratchExecutors {
 
   /** Ends all executors, so that measurements have the machine to themselves. */
   async close(): Promise<void> {
-    const executors = await Promise.allSettled(this.#open.values());
-    this.#open.clear();
+    const executors = await Promise.allSettled(this.open.values());
+    this.open.clear();
     await Promise.all(
       executors.map((opened) => (opened.status === 'fulfilled' ? opened.value.close() : undefined)),
     );

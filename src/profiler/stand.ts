@@ -49,7 +49,7 @@ export interface Rotated {
 
 /** OneStand keeps at most one stand of a device open. */
 export class OneStand {
-  #open: { readonly virtual: number; readonly stand: Stand } | undefined;
+  private open: { readonly virtual: number; readonly stand: Stand } | undefined;
 
   constructor(
     private readonly device: Device,
@@ -62,20 +62,20 @@ export class OneStand {
 
   /** Gives the stand with this many virtual GPUs: the one that is open, or a new one in its place. */
   async of(virtual: number): Promise<Stand> {
-    if (this.#open?.virtual === virtual) return this.#open.stand;
+    if (this.open?.virtual === virtual) return this.open.stand;
     await this.close();
     await this.options.beforeStart?.();
     const { start = startExecutor } = this.options;
     const stand = await startStand(this.device, virtual, (options) =>
       start(this.device, { ...options, memory: this.memory }),
     );
-    this.#open = { virtual, stand };
+    this.open = { virtual, stand };
     return stand;
   }
 
   async close(options?: { readonly graceMs?: number }): Promise<void> {
-    const open = this.#open;
-    this.#open = undefined;
+    const open = this.open;
+    this.open = undefined;
     await open?.stand.close(options);
   }
 }

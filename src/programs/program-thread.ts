@@ -59,7 +59,11 @@ export class ProgramThread {
     const key = randomUUID();
     const workerData: ThreadData = { ...data, key, beat: this.beat.buffer as SharedArrayBuffer };
     this.worker = new Worker(ENTRY, {
-      ...{ workerData, env: {}, execArgv: [], stdout: true, stderr: true },
+      workerData,
+      env: {},
+      execArgv: [],
+      stdout: true,
+      stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: data.limits.heapMiB, maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     this.worker.on('message', (message: KeyedAnswer | undefined | null) => {

@@ -56,7 +56,16 @@ function serve(module: Readonly<Record<string, unknown>>): void {
   const face = JSON.parse(JSON.stringify({ inputs, outputs })) as CalledFace;
   const program = module.default as Program;
   const thread = new ServedProgram({
-    ...{ program, face, components, limits, seed, attribution, beat: heartbeat, answer, later, leaveIfFull },
+    program,
+    face,
+    components,
+    limits,
+    seed,
+    attribution,
+    beat: heartbeat,
+    answer,
+    later,
+    leaveIfFull,
   });
   served = thread;
   parentPort?.on('message', (message) => thread.take(message));

@@ -39,7 +39,9 @@ export function sentFace({ inputs, outputs }: CalledFace): { inputs: TensorSpec[
 function sentTensor({ name, datatype, shape }: TensorMetadata): TensorSpec {
   const variableAxes = shape.flatMap((size, axis) => (size === -1 && axis > 0 ? [axis] : []));
   return {
-    ...{ name, dtype: dtypeOfOip(datatype) as string, shape: shape.map((size) => Math.max(size, 1)) },
+    name,
+    dtype: dtypeOfOip(datatype) as string,
+    shape: shape.map((size) => Math.max(size, 1)),
     ...(shape[0] === -1 ? { batchAxis: 0 } : {}),
     ...(variableAxes.length === 0 ? {} : { variableAxes }),
   };

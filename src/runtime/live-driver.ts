@@ -154,7 +154,8 @@ export class LiveDriver {
     this.waiting = devices.map(() => []);
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
     this.turns = new CoreTurns({
-      ...{ core: this.core, decisions: this.decisions },
+      core: this.core,
+      decisions: this.decisions,
       carryOut: (i) => this.carryOut(i),
       tellWhatFollowed: () => this.tellWhatFollowed(),
       decided: () => {
@@ -196,8 +197,13 @@ export class LiveDriver {
     const { inputs: specs, inputKeys } = this.bundle.models[model]!;
     const inFlight = rows.map((inputs) => new RowInFlight(inputs, specs, inputKeys));
     const entry: OpenRequest = {
-      ...{ rows: inFlight, model, batches: [], lastFailure: '', done },
-      ...{ cameNs: wholeNs, readNs: this.now() },
+      rows: inFlight,
+      model,
+      batches: [],
+      lastFailure: '',
+      done,
+      cameNs: wholeNs,
+      readNs: this.now(),
     };
     this.open[request] = entry;
     this.drops.took(model, rows.length);
@@ -222,8 +228,13 @@ export class LiveDriver {
     const at = this.now();
     const request = this.core.turnedAway(at, model);
     this.open[request] = {
-      ...{ rows: [], model, batches: [], lastFailure: '', done },
-      ...{ cameNs: undefined, readNs: at },
+      rows: [],
+      model,
+      batches: [],
+      lastFailure: '',
+      done,
+      cameNs: undefined,
+      readNs: at,
     };
     this.requestCount += 1;
     this.turns.decideSoon();

@@ -148,9 +148,16 @@ export function modelExecutions(index: number, { bundle, counters, since }: Serv
       ({ model, pipeline, partition, stage, deviceClass, virtual }, pool) => {
         if (model !== shared) return [];
         return counters.times.since(pool, since).map(({ size, executed, measured, p50Us, p95Us }) => ({
-          ...{ pipeline, partition, ...(stage === undefined ? {} : { stage }) },
-          ...{ device_class: deviceClass, virtual, batch_size: size },
-          ...{ executed, measured, p50_us: p50Us, p95_us: p95Us },
+          pipeline,
+          partition,
+          ...(stage === undefined ? {} : { stage }),
+          device_class: deviceClass,
+          virtual,
+          batch_size: size,
+          executed,
+          measured,
+          p50_us: p50Us,
+          p95_us: p95Us,
         }));
       },
     ),

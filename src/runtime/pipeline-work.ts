@@ -65,7 +65,11 @@ function pipelineModels({ plan, manifest, topology }: PipelineBundle, faults: Fa
     pushAll(faults, servedModelFaults(manifest, name, served));
     pushAll(faults, sentFaults(name, [...served.inputs, ...served.outputs]));
     return {
-      ...{ name, sloNs: topology.models[m]!.sloNs, ...common, plannedRps: heldRps ?? throughputRps, weight },
+      name,
+      sloNs: topology.models[m]!.sloNs,
+      ...common,
+      plannedRps: heldRps ?? throughputRps,
+      weight,
       ...(dropWeight === undefined ? {} : { dropWeight }),
     };
   });

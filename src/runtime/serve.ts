@@ -254,7 +254,8 @@ class Server implements RunningServer {
     if (this.metrics !== undefined) {
       const { front, servers } = this.metrics;
       this.metricsPort = await listenAt(front, servers, {
-        ...{ host, port: this.metricsPort ?? 0 },
+        host,
+        port: this.metricsPort ?? 0,
         asked: 'metricsPort',
       });
     }

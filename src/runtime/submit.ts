@@ -110,7 +110,9 @@ export class Intake {
     }
     const { timeoutUs = Number.POSITIVE_INFINITY, priority = 0, signal, wholeNs = at } = options;
     const arrival = {
-      ...{ at, model, deadlineNs: wholeNs + Math.min(sloNs, 1e3 * timeoutUs) },
+      at,
+      model,
+      deadlineNs: wholeNs + Math.min(sloNs, 1e3 * timeoutUs),
       ...(wholeNs === at ? {} : { wholeNs }),
       ...(this.priorities === undefined && dropWeight === undefined
         ? {}

@@ -47,7 +47,10 @@ export function countVerdicts(rows: readonly RowVerdicts[], pipeline: RunPipelin
       edges: conditionalEdges(stage).map((edge, bit): CountedEdge => {
         const count = taken[bit] as number;
         return {
-          ...{ to: edge.to, at: stage.next.indexOf(edge), taken: count, of },
+          to: edge.to,
+          at: stage.next.indexOf(edge),
+          taken: count,
+          of,
           ...(of > 0 ? { share: shareOf(count, of) } : {}),
           probability: probabilities[bit] as number,
         };

@@ -9,9 +9,18 @@ const MOST_AXES = 64;
 
 /** What NumPy calls the types that models take; those of one byte have no order of bytes. */
 const DTYPES: Readonly<Record<string, string>> = {
-  ...{ '|b1': 'bool', '|i1': 'int8', '|u1': 'uint8' },
-  ...{ '<i2': 'int16', '<i4': 'int32', '<i8': 'int64', '<u2': 'uint16', '<u4': 'uint32', '<u8': 'uint64' },
-  ...{ '<f2': 'float16', '<f4': 'float32', '<f8': 'float64' },
+  '|b1': 'bool',
+  '|i1': 'int8',
+  '|u1': 'uint8',
+  '<i2': 'int16',
+  '<i4': 'int32',
+  '<i8': 'int64',
+  '<u2': 'uint16',
+  '<u4': 'uint32',
+  '<u8': 'uint64',
+  '<f2': 'float16',
+  '<f4': 'float32',
+  '<f8': 'float64',
 };
 
 /**

@@ -59,7 +59,10 @@ export async function readSamples(
   told: ToldFaults,
 ): Promise<ReadSamples> {
   const model: AskedModel = {
-    ...{ name: 'the samples', inputs: [...inputs], outputs: [], maxRows: Number.POSITIVE_INFINITY },
+    name: 'the samples',
+    inputs: [...inputs],
+    outputs: [],
+    maxRows: Number.POSITIVE_INFINITY,
   };
   const rows: Tensors[] = [];
   const files: SampleFile[] = [];

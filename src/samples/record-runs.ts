@@ -92,7 +92,9 @@ export class RunRecorder {
       const { calls, bytes, reads } = await this.driver.run(row, request);
       const requestBytes = bytesOf(request);
       const run = recordedRun(calls, {
-        ...{ application, requestBytes, reads },
+        application,
+        requestBytes,
+        reads,
         outputBytes: (task) => bytes[task] ?? 0,
       });
       if (run !== undefined) runs.push(run);
@@ -136,7 +138,7 @@ class SampleDriver implements ProgramDriver {
 
   run(row: number, request: Tensors): Promise<RanSample> {
     return new Promise((resolve, reject) => {
-      this.open = { ...{ row, request, tasks: [], reads: new Set() }, resolve, reject };
+      this.open = { row, request, tasks: [], reads: new Set(), resolve, reject };
       this.host?.begin(row);
     });
   }

@@ -6,7 +6,9 @@ import type { Topology } from './topology.js';
 export function scalingRule({ schedule }: PolicyScaling, topology: Topology): ScalingRule {
   const names = poolNames(topology);
   const changes = schedule.map(({ atS, pool, devices }) => ({
-    ...{ atNs: Math.round(atS * NS_PER_S), pool: names.indexOf(pool), devices },
+    atNs: Math.round(atS * NS_PER_S),
+    pool: names.indexOf(pool),
+    devices,
   }));
   return { kind: 'schedule', changes };
 }

@@ -141,8 +141,13 @@ function comparedOver(runs: readonly Compared[], requests: number) {
   return {
     goodputRps: rateOver(runs.map(({ goodputRps }) => goodputRps)),
     ...overAll(runs, {
-      ...{ attainment: served(requests), dropRate: unserved(requests), invalidRate: share },
-      ...{ meanMs: amount, p50Ms: amount, p95Ms: amount, p99Ms: amount },
+      attainment: served(requests),
+      dropRate: unserved(requests),
+      invalidRate: share,
+      meanMs: amount,
+      p50Ms: amount,
+      p95Ms: amount,
+      p99Ms: amount,
     }),
   };
 }

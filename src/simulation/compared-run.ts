@@ -103,7 +103,9 @@ function comparedWindow({ fromS, offeredRps, goodputRps, attainment, ...window }
   const { invalidRate, latencyMs, inTime, late, dropped, failed } = window;
   const { dropRate } = outcomeRates({ inTime, late, dropped, failed, cancelled: 0 }, 1);
   return {
-    ...{ fromS, offeredRps, goodputRps },
+    fromS,
+    offeredRps,
+    goodputRps,
     ...known({ attainment, dropRate, invalidRate, p99Ms: latencyMs?.p99 }),
   };
 }

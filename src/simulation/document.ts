@@ -101,7 +101,9 @@ function describedCascade(
       samples: family.samples,
       answeredBy: answeredBy.map((one, stage) => ({ stage: planned.stages[stage]?.name as string, ...one })),
       gears: planned.gears.map(({ fromRps, toRps, share }, gear) => ({
-        ...{ fromRps, toRps, plannedShare: share },
+        fromRps,
+        toRps,
+        plannedShare: share,
         share: gearShares[gear] as number,
       })),
       ...(windows === undefined ? {} : { windows: [...windows] }),
@@ -182,9 +184,9 @@ function describedPool(found: RunFigures['pools'][number], p: number, topology: 
   const { pipeline, partition, stage, deviceClass, virtual, devices, batch, classes = [] } = pool;
   const up = devices.filter((device) => standing[device]?.standby !== true);
   const ofClass = (c: number) => up.filter((device) => (standing[device]?.poolClass ?? 0) === c).length;
-  const others = classes.slice(1).map((one, k) => ({
-    ...{ class: one.deviceClass, virtual: one.virtual, virtualGpus: ofClass(k + 1) },
-  }));
+  const others = classes
+    .slice(1)
+    .map((one, k) => ({ class: one.deviceClass, virtual: one.virtual, virtualGpus: ofClass(k + 1) }));
   return {
     model: ownerOf(topology, pool),
     pipeline,

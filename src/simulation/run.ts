@@ -132,7 +132,8 @@ export async function runSimulation(
   const shape = shapeOf(topology, plannedClasses(plan, topology), { durationNs: load.durationNs, scheduler });
   const warmedNs = warmUpNs(load);
   const metrics = new RunMetrics(shape, {
-    ...{ exact, warmUpNs: warmedNs },
+    exact,
+    warmUpNs: warmedNs,
     ...(windowNs === undefined ? {} : { windowNs }),
   });
   const arrivals = new WatchedArrivals(arrivalsAhead(arrivalsOf(load, applications, seed)), hooks, {
@@ -210,7 +211,9 @@ function cascadeFold(
   if (family === undefined || gears === undefined) return undefined;
   const { correct, samples } = family;
   return new CascadeFold({
-    ...{ stages: pools.length, gears: gears.gears.length, durationNs },
+    stages: pools.length,
+    gears: gears.gears.length,
+    durationNs,
     ...(windowNs === undefined ? {} : { windowNs }),
     isRight: (order, stage) => (correct[stage] as Uint8Array)[order % samples] === 1,
   });

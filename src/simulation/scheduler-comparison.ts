@@ -78,7 +78,10 @@ export async function runComparison(
   const { setup, compared } = comparing;
   const { schedulers } = compared;
   const pool = new JobPool<ComparedJob, ComparedRun, never>('#dist/src/simulation/compared-worker.js', {
-    ...{ what: 'comparison', data: setup, threads, signal },
+    what: 'comparison',
+    data: setup,
+    threads,
+    signal,
   });
   const windowNs = windows === undefined ? {} : { windowNs: Math.round(windows * 1e9) };
   const jobOf = (scheduler: ChosenScheduler, seed: number) => ({
@@ -142,7 +145,8 @@ function rowOf(
   const { name, policy, tuner } = describedScheduler(scheduler);
   return [
     {
-      ...{ scheduler: name, policy },
+      scheduler: name,
+      policy,
       ...(tuner === undefined ? {} : { tuner }),
       ...rowFigures(
         done,

@@ -177,13 +177,19 @@ export async function prepareSimulation(
   const { slow = 1, seed = 0, exact = false } = options;
   return {
     setup: {
-      ...{ plan: served.plan, scheduler: served.scheduler, workload: load.workload, seed, exact },
+      plan: served.plan,
+      scheduler: served.scheduler,
+      workload: load.workload,
+      seed,
+      exact,
       execution: { slow, ...(jitter === undefined ? {} : { jitter }) },
       transfers,
       ...(priorities === undefined ? {} : { priorities }),
       ...said.records,
     },
-    ...{ found, profiles, made },
+    found,
+    profiles,
+    made,
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),

@@ -125,7 +125,8 @@ export class WorkflowDriver {
   open(): void {
     const { core, topology, arrivals, troubles = [] } = this.driven;
     this.watchers.begun({
-      ...{ topology, core },
+      topology,
+      core,
       requestOf: (task) => core.requestOf(task),
       arrivedAt: (request) => this.requests.arrivedAt(request),
     });
@@ -160,9 +161,18 @@ export class WorkflowDriver {
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
     const { left, evictions } = this;
     return {
-      ...{ requests: count, inTime, late, dropped, failed, left, endNs: this.lastAt },
-      ...{ loads: this.devices.loads, evictions, fetches: this.links.count },
-      ...{ guesses: { made, right, rightComponents }, schedulesLookedAt },
+      requests: count,
+      inTime,
+      late,
+      dropped,
+      failed,
+      left,
+      endNs: this.lastAt,
+      loads: this.devices.loads,
+      evictions,
+      fetches: this.links.count,
+      guesses: { made, right, rightComponents },
+      schedulesLookedAt,
     };
   }
 

@@ -262,7 +262,10 @@ export async function confirmSimulated(
 ): Promise<PlanChecks> {
   const files = new FilesRead(profiles);
   const confirmed = await confirmedWhereThere(plan.value, {
-    ...{ path: madeAt, named: plan.path, files, repeats: [] },
+    path: madeAt,
+    named: plan.path,
+    files,
+    repeats: [],
   });
   refuseUnchecked(task, confirmed, strictness);
   return confirmed.checks;

@@ -6,8 +6,14 @@ const FOR_ONE: Refusal = { refused: 'is for one spec' };
 
 /** Several specs have no gap to stop at, and are neither explained nor timed. */
 const TAKEN: Omit<OptionsTaken, 'frontier'> = {
-  ...{ gap: FOR_ONE, work: 'taken', timeLimit: 'taken', baseline: FOR_ONE, explain: FOR_ONE },
-  ...{ measure: FOR_ONE, hold: FOR_ONE, literal: FOR_ONE },
+  gap: FOR_ONE,
+  work: 'taken',
+  timeLimit: 'taken',
+  baseline: FOR_ONE,
+  explain: FOR_ONE,
+  measure: FOR_ONE,
+  hold: FOR_ONE,
+  literal: FOR_ONE,
 };
 
 /** refuseForSeveral refuses options that are for one spec. @throws InputError with a fault for each */

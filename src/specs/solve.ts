@@ -127,13 +127,11 @@ async function planned<T extends KindTypes>(
   if (output !== undefined && explained !== undefined) await savePlan(output, plan);
   const more = explanation === undefined ? {} : { explanation };
   return {
-    ...{
-      outcome,
-      plan,
-      warnings: [...(first.notes ?? []), ...(await ingressNotes(plan))],
-      limitReached,
-      ...more,
-    },
+    outcome,
+    plan,
+    warnings: [...(first.notes ?? []), ...(await ingressNotes(plan))],
+    limitReached,
+    ...more,
     document: { ...plan, solver, ...more },
   };
 }
@@ -161,7 +159,10 @@ function notPlanned({ loaded, answer, notes, explanation, reasons = [], ...told 
       };
     case 'no-plan-in-time':
       return {
-        ...{ outcome: 'no-plan-in-time', reasons, warnings, document },
+        outcome: 'no-plan-in-time',
+        reasons,
+        warnings,
+        document,
         ...(advice === undefined ? {} : { advice }),
         ...(notHeld === undefined ? {} : { notHeld }),
       };

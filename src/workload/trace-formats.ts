@@ -190,7 +190,8 @@ function beginsInvocations(fields: readonly string[]): Omit<TraceFormat, 'name'>
   if (places === undefined) return undefined;
   const [, , ended, lasted] = places as [number, number, number, number];
   return {
-    ...{ header: true, unsorted: true },
+    header: true,
+    unsorted: true,
     read: (cells, sink) =>
       readInvocation(
         sink.number(cells, ended, 'end_timestamp'),

@@ -140,7 +140,8 @@ export class TraceReader implements LineSink {
       return { kind: 'counts', format, intervalS: this.seconds.all(), counts: this.numbers.all() };
     const timesNs = this.times.all();
     return {
-      ...{ kind: 'arrivals', format },
+      kind: 'arrivals',
+      format,
       timesNs: this.format?.unsorted ? yield* sorted(timesNs) : timesNs,
       ...(this.leftOut === 0 ? {} : { begunBefore: this.leftOut }),
       ...(this.windowNs === undefined ? {} : { windowNs: this.windowNs }),

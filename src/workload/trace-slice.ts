@@ -46,7 +46,8 @@ function slicedArrivals(trace: ArrivalTrace, fromNs: number, toNs: number): Arri
   if (begin === 0 && end > traceEnd) return trace;
   const [first, after] = [placeOf(timesNs, begin), placeOf(timesNs, toNs)];
   return {
-    ...{ kind: trace.kind, format: trace.format },
+    kind: trace.kind,
+    format: trace.format,
     timesNs: timesNs.subarray(first, after).map((ns) => ns - begin),
     // The nanosecond after the last request may be in the window: without it that request would not be.
     windowNs: (end <= traceEnd + 1 ? end : traceEnd) - begin,

@@ -85,7 +85,9 @@ function summarizeWindows(trace: Trace, lengthS: number): WindowSummary {
     squares += before * (requests - mean);
   });
   return {
-    ...{ lengthS, count, empty },
+    lengthS,
+    count,
+    empty,
     peakRps: most / lengthS,
     peakFromS: mostAt * lengthS,
     ...(lengthS < longestIntervalS(trace) ? {} : { dispersion: squares / count / mean }),

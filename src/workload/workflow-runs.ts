@@ -99,9 +99,11 @@ class Walk {
     const first = this.count;
     for (const { component, inputs, outputBytes, rows = 1, thinkMs = 0 } of calls) {
       this.made.push({
-        ...{ component, inputs: inputs.flatMap((input) => this.taken(input)) },
+        component,
+        inputs: inputs.flatMap((input) => this.taken(input)),
         ...(thinkMs === 0 ? {} : { thinkMs }),
-        ...{ outputBytes, rows },
+        outputBytes,
+        rows,
       });
       this.readBefore.push(this.read.length);
     }

@@ -52,8 +52,17 @@ function shapeless(): Uint8Array {
 
 function profile(options: { batchTolerance?: number; batch?: number[]; fill?: Record<string, number> } = {}) {
   return profileModelFile(at('model.onnx'), {
-    ...{ warmup: 1, minRuns: 1, minMs: 1, maxMs: 50, batch: [1, 2], virtual: [1] },
-    ...{ devices: DEVICES, blocks: '2', boundary: 'exact', output: at('model.profile.json'), ...options },
+    warmup: 1,
+    minRuns: 1,
+    minMs: 1,
+    maxMs: 50,
+    batch: [1, 2],
+    virtual: [1],
+    devices: DEVICES,
+    blocks: '2',
+    boundary: 'exact',
+    output: at('model.profile.json'),
+    ...options,
   });
 }
 

@@ -101,7 +101,14 @@ function figuresIn(row: ComparedScheduler): Record<string, ComparedFigure | unde
   const { goodputRps, attainment, dropRate, invalidRate, meanMs, p50Ms, p95Ms, p99Ms } = row;
   const drops = Object.entries(row.dropsByStage ?? {}).filter(([, share]) => share.mean > 0);
   return {
-    ...{ goodputRps, attainment, dropRate, invalidRate, meanMs, p50Ms, p95Ms, p99Ms },
+    goodputRps,
+    attainment,
+    dropRate,
+    invalidRate,
+    meanMs,
+    p50Ms,
+    p95Ms,
+    p99Ms,
     ...Object.fromEntries(
       row.worstWindows.flatMap(({ seconds, leastGoodputRps, leastAttainment, largestDropRate }) => [
         [`least ${seconds}`, leastGoodputRps],
@@ -170,9 +177,7 @@ describe('compareSchedulers()', () => {
         expect(figure?.low).toBeLessThanOrEqual(Math.min(...values));
         expect(figure?.high).toBeGreaterThanOrEqual(Math.max(...values));
       }
-      const { report } = await simulatePlan(POOLED, {
-        ...{ ...alike, scheduler: row.scheduler, runs: 3 },
-      });
+      const { report } = await simulatePlan(POOLED, { ...alike, scheduler: row.scheduler, runs: 3 });
       const { attainment, goodputRps, p99Ms } = report.runs?.overall ?? {};
       for (const [mine, theirs] of [
         [row.attainment, attainment],
@@ -224,11 +229,18 @@ describe('compareSchedulers()', () => {
       for (const one of offered) expect(one).toEqual(offered[0]);
       const [row] = comparison.rows as [ComparedScheduler];
       const { report } = await simulatePlan(PIPELINE, {
-        ...{ scheduler: row.scheduler, load: 1.1, duration: 5.5, windows: 1, seed: 1 },
+        scheduler: row.scheduler,
+        load: 1.1,
+        duration: 5.5,
+        windows: 1,
+        seed: 1,
       });
       const second = report.windows?.rows ?? [];
       const { report: first } = await simulatePlan(PIPELINE, {
-        ...{ scheduler: row.scheduler, load: 1.1, duration: 5.5, windows: 1 },
+        scheduler: row.scheduler,
+        load: 1.1,
+        duration: 5.5,
+        windows: 1,
       });
       row.windows?.forEach((window, i) => {
         const both = [first.windows?.rows[i], second[i]] as SimulatedWindow[];
@@ -259,7 +271,8 @@ describe('compareSchedulers()', () => {
       const path = join(folder, 'threads-1.json');
       expect(await validateFiles([path])).toEqual([
         {
-          ...{ path, ok: true },
+          path,
+          ok: true,
           what: expect.stringMatching(/^comparison of the schedulers reservation, .*: 3 runs each, seed 0$/),
         },
       ]);
@@ -298,7 +311,10 @@ describe('compareSchedulers()', () => {
     const options = { schedulers: 'fifo,stage-local,reactive', duration: 5, threads: 1 };
     const output = join(folder, 'interrupted.json');
     const { comparison } = await compareSchedulers(POOLED, {
-      ...{ ...options, output, runs: 1000, signal: abort.signal },
+      ...options,
+      output,
+      runs: 1000,
+      signal: abort.signal,
       onProgress: ({ done, of }) => {
         expect(of).toBe(3000);
         if (done === 7) abort.abort();
@@ -313,7 +329,11 @@ describe('compareSchedulers()', () => {
   it('has the rows of those that are done where it is interrupted in the first seed', async () => {
     const abort = new AbortController();
     const { comparison } = await compareSchedulers(POOLED, {
-      ...{ schedulers: 'fifo,stage-local', duration: 5, threads: 1, runs: 2, signal: abort.signal },
+      schedulers: 'fifo,stage-local',
+      duration: 5,
+      threads: 1,
+      runs: 2,
+      signal: abort.signal,
       onProgress: ({ done }) => {
         if (done === 1) abort.abort();
       },

@@ -49,7 +49,8 @@ describe('a comparison of schedulers under priorities', () => {
       const { schedulers, ...asked } = ASKED;
       const { report } = await simulatePlan(at('priorities.json'), {
         ...asked,
-        ...{ scheduler, priorities: PRIORITIES },
+        scheduler,
+        priorities: PRIORITIES,
       });
       const rate = report.priorities!.weightedDropRate!;
       expect(rate).toBeGreaterThan(0);

@@ -37,17 +37,19 @@ beforeAll(async () => {
       boundary: 'exact' as const,
     })),
     hold: {
-      ...{ value: 7, bound: 8, trials: 3, variants: 2, moved: 1 },
+      value: 7,
+      bound: 8,
+      trials: 3,
+      variants: 2,
+      moved: 1,
       runs: { seeds: [201, 202], arrivals: 'gamma' as const, cv: 2, durationS: 60, confidence: 0.95 },
       models: pooled.models.map(({ name }) => ({
-        ...{
-          name,
-          attainment: 0.99,
-          sloMargin: 0.2,
-          batchFormation: 'none' as const,
-          headroom: 1,
-          mostBatch: 4,
-        },
+        name,
+        attainment: 0.99,
+        sloMargin: 0.2,
+        batchFormation: 'none' as const,
+        headroom: 1,
+        mostBatch: 4,
         simulated: { mean: 0.995, low: 0.991, high: 0.999, least: 0.99, most: 1 },
       })),
     },
@@ -56,7 +58,8 @@ beforeAll(async () => {
   const given = planned(example());
   plans['a pipeline that is given'] = {
     ...given,
-    ...{ serving: { scheduler: 'stage-local', tuner: { kind: 'inferline' } }, share: { with: ['other'] } },
+    serving: { scheduler: 'stage-local', tuner: { kind: 'inferline' } },
+    share: { with: ['other'] },
     ...({ status: 'feasible', objective: { kind: 'cost', value: 5, bound: 4, gap: 0.25 } } as const),
     objectives: [{ sloMs: 7, attainment: 0.5, sampleAttainment: 0.75 }],
     exclusive: [[given.stages[0]!.name, given.stages[1]!.name]],

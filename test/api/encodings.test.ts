@@ -25,7 +25,10 @@ it.each<[string, string, () => Promise<unknown>]>([
     '10\n',
     () =>
       importProfileFiles('csv', [at('m-L4-0.csv')], {
-        ...{ model: 'm', virtual: 1, batch: [1], cutBytes: at('x.csv') },
+        model: 'm',
+        virtual: 1,
+        batch: [1],
+        cutBytes: at('x.csv'),
       }),
   ],
 ])('%s in UTF-16 is reported by its encoding', async (_, text, run) => {

@@ -12,7 +12,8 @@ import { npy } from '../samples/numpy-files.js';
 
 const URL = 'http://here';
 const MODEL: RemoteModel = {
-  ...{ name: 'classes', inputs: [tensor('x')] },
+  name: 'classes',
+  inputs: [tensor('x')],
   outputs: [tensor('scores', { shape: [1, 3] })],
 };
 

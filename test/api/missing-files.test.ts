@@ -47,7 +47,11 @@ it.each<[string, () => Promise<unknown>, string[]]>([
     'importProfileFiles()',
     () =>
       importProfileFiles('csv', [at('a.csv'), at('b.csv')], {
-        ...{ model: 'm', virtual: 1, batch: [1], cutBytes: at('c.txt'), output: at('o.json') },
+        model: 'm',
+        virtual: 1,
+        batch: [1],
+        cutBytes: at('c.txt'),
+        output: at('o.json'),
       }),
     ['a.csv', 'b.csv', 'c.txt'],
   ],

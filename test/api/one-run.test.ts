@@ -8,12 +8,13 @@ let folder: string;
 const at = (name: string) => join(folder, name);
 
 const PROFILE = {
-  ...{ kind: 'profile', version: '1.0', model: { name: 'm' }, blocks: [{ cutBytes: 0 }] },
+  kind: 'profile',
+  version: '1.0',
+  model: { name: 'm' },
+  blocks: [{ cutBytes: 0 }],
   devices: { gpu: { blockLatencyUs: { 1: { 1: [1000], 2: [1500] } } } },
 };
-const SPEC = {
-  ...{ kind: 'pooled', cluster: 'cluster.json', models: [{ profile: 'm.json', sloMs: 100 }] },
-};
+const SPEC = { kind: 'pooled', cluster: 'cluster.json', models: [{ profile: 'm.json', sloMs: 100 }] };
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'one-run-'));

@@ -42,8 +42,17 @@ function convolution(input: (number | string)[], output: (number | string)[]): U
 
 function profileAt(dim: Record<string, number> | undefined) {
   return profileModelFile(at('model.onnx'), {
-    ...{ warmup: 1, minRuns: 1, minMs: 1, maxMs: 50, batch: [1, 2], virtual: [1] },
-    ...{ devices: DEVICES, blocks: '2', boundary: 'exact', dim, output: at('model.profile.json') },
+    warmup: 1,
+    minRuns: 1,
+    minMs: 1,
+    maxMs: 50,
+    batch: [1, 2],
+    virtual: [1],
+    devices: DEVICES,
+    blocks: '2',
+    boundary: 'exact',
+    dim,
+    output: at('model.profile.json'),
   });
 }
 

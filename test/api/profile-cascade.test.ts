@@ -89,8 +89,14 @@ interface Asked {
 async function writeSpec({ certainty, outputs = [] }: Asked = {}): Promise<void> {
   const models = NAMES.map((name, i) => ({ name, profile: `${name}.json`, output: outputs[i] }));
   const spec = {
-    ...{ kind: 'cascade', name: 'looks', cluster: { devices: { cpu: { count: 1 } } }, models, certainty },
-    ...{ records: 'records.csv', slo: { latencyMs: 100 }, load: { maxRps: 20, ranges: 2 } },
+    kind: 'cascade',
+    name: 'looks',
+    cluster: { devices: { cpu: { count: 1 } } },
+    models,
+    certainty,
+    records: 'records.csv',
+    slo: { latencyMs: 100 },
+    load: { maxRps: 20, ranges: 2 },
     planner: { method: 'gears', thresholds: 3 },
   };
   await writeFile(at('spec.json'), JSON.stringify(spec));
@@ -143,7 +149,8 @@ describe('profileCascade()', () => {
       const rightBy = (model: number) =>
         (scores[model] as Float32Array[]).filter((row, i) => predictionOf(row) === labels[i]).length / IMAGES;
       expect(document).toMatchObject({
-        ...{ kind: 'pipeline-profile', name: 'looks' },
+        kind: 'pipeline-profile',
+        name: 'looks',
         profiles: [{ measured: false }, { measured: false }],
         family: { samples: IMAGES, models: [{ accuracy: rightBy(0) }, { accuracy: rightBy(1) }] },
       });
@@ -208,7 +215,12 @@ describe('profileCascade()', () => {
     const interrupt = new AbortController();
     const work = profiled({
       ...labelled(),
-      ...{ devices: ['cpu:1'], batch: [1], minMs: 1, maxMs: 1, minRuns: 1, signal: interrupt.signal },
+      devices: ['cpu:1'],
+      batch: [1],
+      minMs: 1,
+      maxMs: 1,
+      minRuns: 1,
+      signal: interrupt.signal,
       onProgress: ({ doing }) => {
         if (doing.includes('large.onnx')) interrupt.abort();
       },

@@ -150,7 +150,8 @@ describe('profilePipeline()', () => {
     const [planned, verdicts] = [at('planned.yaml'), at('verdicts.csv')];
     const { document, text } = await profilePipeline(at('spec.yaml'), {
       samples: [at('images.npy')],
-      ...{ output: planned, verdicts },
+      output: planned,
+      verdicts,
     });
     const [clean, tag, more] = [
       countOf((way) => way.clean),

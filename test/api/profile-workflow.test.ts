@@ -113,7 +113,9 @@ describe('profileWorkflow()', () => {
     const calls = firsts.flatMap(callsOf);
     const count = (wanted: string) => calls.filter((name) => name === wanted).length;
     expect(recorded).toEqual({
-      ...{ workflow: 'halved', runs: expect.stringMatching(/runs\.jsonl$/), samples: 4 },
+      workflow: 'halved',
+      runs: expect.stringMatching(/runs\.jsonl$/),
+      samples: 4,
       components: [
         { name: 'halve', calls: count('halve') },
         { name: 'negate', calls: count('negate') },

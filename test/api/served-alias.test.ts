@@ -52,7 +52,11 @@ beforeAll(async () => {
   await writeFile(at('tag.onnx'), mobilenetv2({ image: PIXELS, widthMultiplier: 0.25, classes: 5 }));
   const output = at('tag.json');
   await partitionModelFile(at('tag.onnx'), {
-    ...{ devices: ['cpu:1'], blocks: 1, method: 'greedy', boundary: 'exact', output },
+    devices: ['cpu:1'],
+    blocks: 1,
+    method: 'greedy',
+    boundary: 'exact',
+    output,
   });
   const made = await read<Profile>('tag.json');
   const latencies = { 1: { 1: [4000], 2: [5000], 4: [7000] } };

@@ -86,7 +86,12 @@ async function requestsTo(subject: Subject) {
  */
 async function cutPlan(boundary: 'exact' | 'float16', dim: Subject['dim']): Promise<PooledPlan> {
   await partitionModelFile(at('model.onnx'), {
-    ...{ devices: ['cpu:1'], blocks: 3, method: 'greedy', boundary, output: at('layers.json'), dim },
+    devices: ['cpu:1'],
+    blocks: 3,
+    method: 'greedy',
+    boundary,
+    output: at('layers.json'),
+    dim,
   });
   const profile = JSON.parse(await readFile(at('layers.json'), 'utf8')) as Profile;
   const table = (...us: number[]) => ({ 1: { 1: us, 2: us, 4: us } });
@@ -137,7 +142,10 @@ describe('a bundle cut into partitions', () => {
     let largestDifference = 0;
     try {
       const report = await loadServer(server.url, {
-        ...{ rps: 60, durationS: 1.5, seed: 1, inputs },
+        rps: 60,
+        durationS: 1.5,
+        seed: 1,
+        inputs,
         check: ({ index, outputs }) => {
           const right = expected[index % REQUESTS]!;
           const answer = Object.values(outputs)[0]!.data as Float32Array;

@@ -52,7 +52,8 @@ beforeAll(async () => {
   }
   const { uniform } = streamOf(3, 'images');
   images = Array.from({ length: IMAGES }, () => ({
-    ...{ dtype: 'float32', dims: [1, 3, PIXELS, PIXELS] },
+    dtype: 'float32',
+    dims: [1, 3, PIXELS, PIXELS],
     data: Float32Array.from({ length: 3 * PIXELS ** 2 }, () => 2 * uniform() - 1),
   }));
   logits = await Promise.all(
@@ -67,7 +68,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function profile(name: string, i: number): Promise<void> {
   const output = at(`${name}.json`);
   await partitionModelFile(at(`${name}.onnx`), {
-    ...{ devices: ['cpu:1'], blocks: 1, method: 'greedy', boundary: 'exact', output },
+    devices: ['cpu:1'],
+    blocks: 1,
+    method: 'greedy',
+    boundary: 'exact',
+    output,
   });
   const made = JSON.parse(await readFile(output, 'utf8')) as Profile;
   const us = (batch: number) => [4 ** i * (2000 + 500 * batch)];
@@ -137,7 +142,10 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
   const { promise: _, accuracyInterval: __, ...plan } = solved.plan;
   const [t0, t1] = [thresholdOf(0), thresholdOf(1)];
   const step = (stage: string, threshold?: number) => ({
-    ...{ stage, visits: 1, minQueue: 1, loadShares: [1] },
+    stage,
+    visits: 1,
+    minQueue: 1,
+    loadShares: [1],
     ...(threshold === undefined ? {} : { threshold }),
   });
   const gear = { share: 0.5, timeoutMs: 0, accuracy: 1, p95Ms: 1, utilization: 0.5 };
@@ -148,7 +156,13 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
       const latencyUsByBatch = [1, 2, 3, 4].map((b) => 4 ** i * (2000 + 500 * b));
       await writeFile(at(`given-${name}.json`), JSON.stringify(measuredAs(profile, latencyUsByBatch)));
       return {
-        ...{ name, model: model.name, device: 'cpu', virtual: 1, batch: 4, replicas: 1, accuracy: 1 },
+        name,
+        model: model.name,
+        device: 'cpu',
+        virtual: 1,
+        batch: 4,
+        replicas: 1,
+        accuracy: 1,
         latencyUsByBatch,
         ...servingMarks(model),
         weightBytes: blocks.reduce((sum, { weightBytes = 0 }) => sum + weightBytes, 0),
@@ -169,7 +183,9 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
     ...plan,
     ...emittedHead('gear-plan', profiles),
     stages,
-    ...{ accuracy: 1, requestAccuracy: 1, p95Ms: 1 },
+    accuracy: 1,
+    requestAccuracy: 1,
+    p95Ms: 1,
     objective: { kind: 'accuracy', value: 1, bound: 1, gap: 0 },
     status: 'optimal',
     maxRps: 2 * lowRps,

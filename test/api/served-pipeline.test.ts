@@ -55,7 +55,8 @@ beforeAll(async () => {
   }
   const { uniform } = streamOf(3, 'images');
   images = Array.from({ length: IMAGES }, () => ({
-    ...{ dtype: 'float32', dims: [1, 3, PIXELS, PIXELS] },
+    dtype: 'float32',
+    dims: [1, 3, PIXELS, PIXELS],
     data: Float32Array.from({ length: 3 * PIXELS ** 2 }, () => 2 * uniform() - 1),
   }));
   const logits = await Promise.all(images.map((image) => byHand('detect', image)));
@@ -233,7 +234,11 @@ describe('a pipeline of five models on two executors, one of which holds three',
           }
         })();
         const report = await loadServer(server.url, {
-          ...{ rps: PLANNED_RPS, durationS: 4, seed: 2, inputs: inputs(), check },
+          rps: PLANNED_RPS,
+          durationS: 4,
+          seed: 2,
+          inputs: inputs(),
+          check,
         });
         await killing;
         expect(report).toMatchObject({ failures: {}, failed: 0 });
@@ -347,7 +352,10 @@ planner: { method: given }
         if (seen.at(-1) !== length) seen.push(length);
       }, 20);
       const report = await loadServer(server.url, {
-        ...{ rps: 60, durationS: 7, seed: 4, inputs: images.map((image) => ({ [tensor]: image })) },
+        rps: 60,
+        durationS: 7,
+        seed: 4,
+        inputs: images.map((image) => ({ [tensor]: image })),
         check: ({ index, outputs }) =>
           isNear(outputs[output]!.data as Float32Array, logits[index % IMAGES]!.data),
       });
@@ -390,7 +398,10 @@ serving: { scheduler: fifo, tuner: { kind: inferline, stabilityS: 2, lookBackS: 
           }, 20);
           const load = (rps: number, durationS: number) =>
             loadServer(server.url, {
-              ...{ rps, durationS, seed: 4, arrivals: 'uniform' as const },
+              rps,
+              durationS,
+              seed: 4,
+              arrivals: 'uniform' as const,
               inputs: images.map((image) => ({ [tensor]: image })),
             });
           const reports = [await load(60, 3), await load(8, 6)];

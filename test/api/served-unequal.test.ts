@@ -24,7 +24,11 @@ beforeAll(async () => {
   await writeFile(at('tag.onnx'), mobilenetv2({ image: PIXELS, widthMultiplier: 0.25, classes: 5 }));
   const output = at('tag.json');
   await partitionModelFile(at('tag.onnx'), {
-    ...{ devices: ['cpu:1'], blocks: 1, method: 'greedy', boundary: 'exact', output },
+    devices: ['cpu:1'],
+    blocks: 1,
+    method: 'greedy',
+    boundary: 'exact',
+    output,
   });
   const made = JSON.parse(await readFile(output, 'utf8')) as Profile;
   const latencies = (factor: number) => ({
@@ -63,7 +67,8 @@ it('a stage on two classes is solved, deployed and served by both, and its log r
   const session = await InferenceSession.create(at('tag.onnx'), { intraOpNumThreads: 1 });
   const [input, output] = [session.inputNames[0]!, session.outputNames[0]!];
   const image = {
-    ...{ dtype: 'float32', dims: [1, 3, PIXELS, PIXELS] },
+    dtype: 'float32',
+    dims: [1, 3, PIXELS, PIXELS],
     data: Float32Array.from({ length: 3 * PIXELS ** 2 }, (_, i) => Math.sin(i)),
   };
   const right = (await session.run({ [input]: new Tensor('float32', image.data, image.dims) }))[output]!
@@ -74,13 +79,11 @@ it('a stage on two classes is solved, deployed and served by both, and its log r
     try {
       expect(server.executorPids()).toHaveLength(2);
       return await loadServer(server.url, {
-        ...{
-          rps: RPS,
-          durationS: cases(3, 6),
-          seed: 1,
-          inputs: [{ [input]: image }],
-          output: at('load.json'),
-        },
+        rps: RPS,
+        durationS: cases(3, 6),
+        seed: 1,
+        inputs: [{ [input]: image }],
+        output: at('load.json'),
         check: ({ outputs }) => {
           const given = outputs[output]!.data as Float32Array;
           return right.every(

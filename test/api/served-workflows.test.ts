@@ -26,7 +26,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function profile(name: string): Promise<void> {
   const output = at(`${name}.json`);
   await partitionModelFile(at(`${name}.onnx`), {
-    ...{ devices: ['cpu:1'], blocks: 1, method: 'greedy', boundary: 'exact', output },
+    devices: ['cpu:1'],
+    blocks: 1,
+    method: 'greedy',
+    boundary: 'exact',
+    output,
   });
   const made = JSON.parse(await readFile(output, 'utf8')) as Profile;
   const latencies = Object.fromEntries([1, 2, 3, 4].map((batch) => [batch, [400 + 100 * batch]]));
@@ -37,7 +41,9 @@ async function profile(name: string): Promise<void> {
 /** savedPlan writes a plan that names what it is made from, and gives its path. */
 async function savedPlan(change: (plan: WorkflowPlan) => void = () => {}): Promise<string> {
   const input = async (role: string, path: string): Promise<InputFile> => ({
-    ...{ role, path, sha256: await sha256OfFile(at(path)) },
+    role,
+    path,
+    sha256: await sha256OfFile(at(path)),
   });
   const plan = structuredClone(tinyPlan());
   plan.inputs = [
@@ -77,7 +83,8 @@ describe('deployPlan(), of workflows,', () => {
     try {
       const input = { name: 'x', datatype: 'FP32', shape: [1, 2], data: [3, 5] };
       const response = await fetch(`${server.url}/v2/models/loop/infer`, {
-        ...{ method: 'POST', body: JSON.stringify({ inputs: [input] }) },
+        method: 'POST',
+        body: JSON.stringify({ inputs: [input] }),
       });
       const { outputs } = (await response.json()) as { outputs: { name: string; data: number[] }[] };
       const given = Object.fromEntries(outputs.map(({ name, data }) => [name, data]));

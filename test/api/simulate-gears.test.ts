@@ -68,14 +68,18 @@ function figuresOf(plan: GearPlan, { requests, batches, shifts }: PlainRun) {
     return sum(ns) / (1e9 * DURATION_S);
   });
   return {
-    ...{ late, inTime: requests.length - late, shifts: shifts.length, gearShares },
+    late,
+    inTime: requests.length - late,
+    shifts: shifts.length,
+    gearShares,
     meanMs: sum(latencies) / requests.length / 1e6,
     maxMs: Math.max(...latencies) / 1e6,
     accuracy: isRight.filter(Boolean).length / requests.length,
     answeredBy: plan.stages.map(({ name }, stage) => {
       const own = isRight.filter((_, request) => requests[request]!.stage === stage);
       return {
-        ...{ stage: name, share: expect.closeTo(own.length / requests.length, 12) },
+        stage: name,
+        share: expect.closeTo(own.length / requests.length, 12),
         accuracy: expect.closeTo(own.filter(Boolean).length / own.length, 12),
       };
     }),
@@ -123,9 +127,13 @@ describe('plan simulate of a gear plan', () => {
     const wanted = figuresOf(planned, plain);
     expect(wanted.shifts).toBeGreaterThan(10);
     const { report } = await simulatePlan(at('plan.json'), {
-      ...{ traces: [at('trace.csv')], duration: DURATION_S, windows: WINDOW_S, exact: true },
+      traces: [at('trace.csv')],
+      duration: DURATION_S,
+      windows: WINDOW_S,
+      exact: true,
       // The plain simulator answers all, late or not.
-      ...{ timeline: at('timeline.json'), policy: ['drop=never'] },
+      timeline: at('timeline.json'),
+      policy: ['drop=never'],
     });
     const { overall, pools, cascade } = report;
     expect(overall).toMatchObject({ arrived: arrivalsNs.length, inTime: wanted.inTime, late: wanted.late });

@@ -29,9 +29,16 @@ async function written(name: string, plan: WorkflowPlan): Promise<string> {
 
 const runText = (application: string, tasks: readonly Partial<RunTask>[]) =>
   JSON.stringify({
-    ...{ kind: 'run', version: '1.0', application, requestBytes: 10 },
+    kind: 'run',
+    version: '1.0',
+    application,
+    requestBytes: 10,
     tasks: tasks.map((task) => ({
-      ...{ component: 'answer', inputs: ['request'], after: [], outputBytes: 5, rows: 1 },
+      component: 'answer',
+      inputs: ['request'],
+      after: [],
+      outputBytes: 5,
+      rows: 1,
       ...task,
     })),
   });
@@ -68,7 +75,8 @@ describe('simulatePlan() of workflows', () => {
     const { report, warnings } = await simulatePlan(path, { seed: 3, output });
     expect(warnings).toEqual([]);
     expect(report.workload).toMatchObject({
-      ...{ arrivals: 'poisson', durationS: 10 },
+      arrivals: 'poisson',
+      durationS: 10,
       models: [
         { name: 'chat', rps: 15, loadFactor: 1 },
         { name: 'search', rps: 5, loadFactor: 1 },
@@ -91,7 +99,11 @@ describe('simulatePlan() of workflows', () => {
   it('takes another rate, length and scheduler, and judges the shares in time', async () => {
     const path = await written('plan.json', madePlan());
     const { report } = await simulatePlan(path, {
-      ...{ ...SHORT, rps: ['chat=40'], scheduler: 'round-robin', failUnder: 0.99, exact: true },
+      ...SHORT,
+      rps: ['chat=40'],
+      scheduler: 'round-robin',
+      failUnder: 0.99,
+      exact: true,
     });
     expect(report.workload.models.map(({ rps }) => rps)).toEqual([40, 0]);
     expect([report.workload.durationS, report.scheduler.name, report.percentileError]).toEqual([
@@ -164,15 +176,17 @@ describe('simulatePlan() of workflows', () => {
     ]);
     const faults = await faultsOf(
       simulatePlan(path, {
-        ...{ scheduler: 'fifo', tuner: 'none', priorities: '1=1', windows: 1 },
-        ...{
-          jitter: 0.1,
-          slow: 2,
-          timeline: join(folder, 'timeline.json'),
-          verdicts: 'v.csv',
-          records: 'r.csv',
-        },
-        ...{ engine: 'e.json', preset: 'published' },
+        scheduler: 'fifo',
+        tuner: 'none',
+        priorities: '1=1',
+        windows: 1,
+        jitter: 0.1,
+        slow: 2,
+        timeline: join(folder, 'timeline.json'),
+        verdicts: 'v.csv',
+        records: 'r.csv',
+        engine: 'e.json',
+        preset: 'published',
       }),
     );
     expect(faults.map((said) => said.split(':')[0]).sort()).toEqual([
@@ -206,7 +220,8 @@ describe('simulatePlan() of workflows', () => {
     for (const { report } of [byFile, byPlan]) expect(report.overall).toEqual(never.report.overall);
     // Compared schedulers have the plan's choices where they are its own.
     const { comparison } = await compareSchedulers(join(folder, 'choosing.json'), {
-      ...{ ...options, schedulers: 'dyorc,greedy' },
+      ...options,
+      schedulers: 'dyorc,greedy',
     });
     expect(comparison.rows.map(({ policy }) => policy)).toEqual([{ dropping: { kind: 'never' } }, {}]);
     expect(comparison.rows[0]?.meanMs?.mean).toBe(never.report.overall.latencyMs?.mean);
@@ -292,7 +307,8 @@ describe('A workflow plan', () => {
     ]);
     expect((await diffPlanFiles(path, path)).same).toBe(true);
     const { checks } = await diffPlanFiles(path, other, {
-      ...{ tolerance: { slo: { most: 0, isShare: false } }, check: true },
+      tolerance: { slo: { most: 0, isShare: false } },
+      check: true,
     });
     // The other has no SLO in either plan.
     expect(checks).toMatchObject([{ model: 'chat', held: false }]);

@@ -114,7 +114,9 @@ describe('a pipeline with a tuner', () => {
   it('shows in the timeline how long devices come up and are in use', async () => {
     await solved(() => undefined);
     await simulatePlan(at('plan.json'), {
-      ...{ tuner: 'inferline', phases: ['1s,rps=600', '6s,rps=1200'], timeline: at('t.json') },
+      tuner: 'inferline',
+      phases: ['1s,rps=600', '6s,rps=1200'],
+      timeline: at('t.json'),
     });
     const { traceEvents } = JSON.parse(await readFile(at('t.json'), 'utf8')) as {
       traceEvents: { ph: string; name?: string; pid: number; tid: number; ts: number }[];

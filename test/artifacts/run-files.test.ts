@@ -85,7 +85,10 @@ describe('asOneRun()', () => {
 
   it('lets nothing replace the inputs that a file names which was read, but for the records of a cascade', async () => {
     const spec = {
-      ...{ kind: 'cascade', version: '1.0', cluster: 'cluster.yaml', records: 'records.csv' },
+      kind: 'cascade',
+      version: '1.0',
+      cluster: 'cluster.yaml',
+      records: 'records.csv',
       models: [{ name: 'a', profile: 'a.profile.json' }],
       slo: { latencyMs: 1 },
       load: { maxRps: 1, distribution: 'loads.csv' },

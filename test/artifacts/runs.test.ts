@@ -29,7 +29,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const TASK = { component: 'llm', inputs: ['request'], after: [], outputBytes: 40, rows: 1 };
 const RUN = {
-  ...{ kind: 'run', version: '1.0', application: 'assistant', requestBytes: 2100 },
+  kind: 'run',
+  version: '1.0',
+  application: 'assistant',
+  requestBytes: 2100,
   tasks: [TASK, { ...TASK, component: 'search', inputs: [0], after: [0], thinkMs: 1.5 }],
 };
 const LINE = JSON.stringify(RUN);
@@ -363,7 +366,8 @@ function drawnRun(dice: Dice): Run {
       inputs: dice.chance(0.5) ? before : [...before, ...before, 'request' as const],
       after: dice.chance(0.5) ? before : [],
       ...(dice.chance(0.5) ? { thinkMs: dice.below(1000) / 7 } : {}),
-      ...{ outputBytes: dice.below(1e6), rows: 1 + dice.below(8) },
+      outputBytes: dice.below(1e6),
+      rows: 1 + dice.below(8),
     };
   });
   return { kind: 'run', version: '1.0', application: 'a', requestBytes: dice.below(1e9), tasks };

@@ -3,7 +3,9 @@ import { gateFaults } from '../../src/checks/gate-faults.js';
 import type { GateCheck } from '../../src/formats/index.js';
 
 const check = (changes: Partial<GateCheck>): GateCheck => ({
-  ...{ what: 'attainment', threshold: 0.9, held: true },
+  what: 'attainment',
+  threshold: 0.9,
+  held: true,
   ...changes,
 });
 

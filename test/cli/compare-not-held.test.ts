@@ -9,13 +9,18 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-not-held-'));
   const write = (name: string, value: object) => writeFile(join(folder, name), JSON.stringify(value));
   await write('m.json', {
-    ...{ kind: 'profile', version: '1.0', model: { name: 'm' }, blocks: [{ cutBytes: 0 }] },
+    kind: 'profile',
+    version: '1.0',
+    model: { name: 'm' },
+    blocks: [{ cutBytes: 0 }],
     devices: { gpu: { blockLatencyUs: { 1: { 1: [10_000] } } } },
   });
   await write('cluster.json', { kind: 'cluster', devices: { gpu: { count: 1, hourlyCost: 1 } } });
   // Nine tenths of what the one GPU can do leave requests waiting for longer than 7 ms.
   await write('spec.json', {
-    ...{ kind: 'pooled', cluster: 'cluster.json', planner: { objective: 'cost' } },
+    kind: 'pooled',
+    cluster: 'cluster.json',
+    planner: { objective: 'cost' },
     models: [{ profile: 'm.json', sloMs: 17, rps: 90 }],
   });
 });

@@ -21,7 +21,9 @@ const has = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0;
 function lines(command: string, args: readonly string[]): string[] {
   const { PATH } = process.env;
   const { stdout, stderr } = spawnSync(command, args, {
-    ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 60_000,
     env: { ...process.env, HOME: folder, PATH: `${folder}:${PATH}` },
   });
   expect(stderr).toBe('');

@@ -97,7 +97,8 @@ __plan_complete
 echo "\${COMPREPLY[@]}"
 complete -p plan`;
     const { stdout, stderr } = spawnSync('bash', ['-c', typed], {
-      ...{ encoding: 'utf8', env: { ...process.env, NODE: process.execPath, PLAN: PLAN_PROGRAM } },
+      encoding: 'utf8',
+      env: { ...process.env, NODE: process.execPath, PLAN: PLAN_PROGRAM },
     });
     expect([stdout, stderr]).toEqual([`${answer}\ncomplete -o default -F __plan_complete plan\n`, '']);
   });
@@ -113,7 +114,8 @@ COMP_WORDS=(plan sol) COMP_CWORD=1 COMP_LINE='plan sol' COMP_POINT=8
 $(complete -p plan | sed 's/.*-F \\([^ ]*\\).*/\\1/')
 echo "\${COMPREPLY[@]}"`;
     const { stdout, stderr } = spawnSync('bash', ['-c', typed], {
-      ...{ encoding: 'utf8', env: { ...process.env, NODE: process.execPath, PLAN: PLAN_PROGRAM } },
+      encoding: 'utf8',
+      env: { ...process.env, NODE: process.execPath, PLAN: PLAN_PROGRAM },
     });
     expect([stdout.trim(), stderr]).toEqual(['solve', '']);
   });

@@ -51,12 +51,21 @@ describe('plan diff --check', () => {
         6,
         [
           {
-            ...{ what: 'difference', figure: 'cost', threshold: 0.02, relative: true },
-            ...{ value: expect.closeTo(0.03, 9), held: false },
+            what: 'difference',
+            figure: 'cost',
+            threshold: 0.02,
+            relative: true,
+            value: expect.closeTo(0.03, 9),
+            held: false,
           },
           ...['detector', 'segmenter'].map((model) => ({
-            ...{ what: 'difference', figure: 'throughput', model, threshold: 0, relative: false },
-            ...{ value: 0, held: true },
+            what: 'difference',
+            figure: 'throughput',
+            model,
+            threshold: 0,
+            relative: false,
+            value: 0,
+            held: true,
           })),
         ],
       ]);

@@ -60,7 +60,10 @@ describe('plan init --from-kubectl', () => {
     expect(printed.stderr).not.toContain('next:');
     const json = await run('init', '--from-kubectl', 'nodes.json', '-o', 'again.yaml', '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({
-      ...{ $schema: expect.stringContaining('cluster'), kind: 'cluster', version: '1.0', networkGbps: 10 },
+      $schema: expect.stringContaining('cluster'),
+      kind: 'cluster',
+      version: '1.0',
+      networkGbps: 10,
       devices: { 'NVIDIA-L4': { count: 2, perServer: 2, virtual: [1], memoryGiB: 15 } },
     });
     await writeFile(at('c.json'), json.stdout);
@@ -90,7 +93,8 @@ describe('plan init --from-kubectl', () => {
       const { open } = await import('node:fs/promises');
       const file = await open(at('input'));
       const ran = await planProcess(['init', '--from-kubectl', '-', '-o', '-'], {
-        ...{ cwd: folder, stdio: [file.fd, 'pipe', 'pipe'] },
+        cwd: folder,
+        stdio: [file.fd, 'pipe', 'pipe'],
       });
       await file.close();
       expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('count: 2')]);

@@ -61,7 +61,9 @@ describe('plan init', () => {
     await save('spec.json', JSON.parse(json.stdout));
     expect(await run('validate', 'spec.json')).toMatchObject({ code: 0 });
     expect(JSON.parse(json.stdout)).toMatchObject({
-      ...{ $schema: expect.stringContaining('pooled'), kind: 'pooled', version: '1.0' },
+      $schema: expect.stringContaining('pooled'),
+      kind: 'pooled',
+      version: '1.0',
       models: [{ sloMs: 12.5 }],
     });
   });
@@ -204,7 +206,8 @@ describe('plan init --kind pipeline', () => {
     ]);
     expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
     expect(await run('init', '--kind', 'pipeline', 'p.json', '--slo', '9', '-o', 'one.yaml')).toMatchObject({
-      ...{ code: 0, stdout: expect.stringContaining('SLO 9 ms: as given') },
+      code: 0,
+      stdout: expect.stringContaining('SLO 9 ms: as given'),
     });
   });
 
@@ -315,10 +318,7 @@ describe('plan init --kind workflow', () => {
       const [{ chain, sloMs }] = parse(await readFile(at('spec.yaml'), 'utf8')).workflows;
       expect(sloMs).toBe(20);
       expect(chain.steps).toEqual([
-        {
-          ...{ name: 'p', calls: [{ component: 'p', inputs: ['request'], outputBytes: 4 }] },
-          next: 'q--2',
-        },
+        { name: 'p', calls: [{ component: 'p', inputs: ['request'], outputBytes: 4 }], next: 'q--2' },
         { name: 'q--2', calls: [{ component: 'q--2', inputs: ['p'], outputBytes: 4 }] },
       ]);
       expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });

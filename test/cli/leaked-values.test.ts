@@ -56,7 +56,8 @@ const READ: readonly Read[] = [
   { folder: 'pooled', file: 'cluster.yaml', commands: ['validate cluster.yaml spec.yaml'] },
   { folder: 'pooled', file: 'spec.yaml', commands: ['validate spec.yaml'] },
   {
-    ...{ folder: 'pooled', file: 'dense.profile.json' },
+    folder: 'pooled',
+    file: 'dense.profile.json',
     commands: [
       'validate dense.profile.json spec.yaml plan.json',
       'profile merge dense.profile.json bundle/dense.profile.json -o out.json',
@@ -65,7 +66,8 @@ const READ: readonly Read[] = [
     ],
   },
   {
-    ...{ folder: 'pooled', file: 'plan.json' },
+    folder: 'pooled',
+    file: 'plan.json',
     commands: ['validate plan.json', 'diff bundle/plan.json plan.json', 'deploy plan.json -o out'],
   },
   { folder: 'pooled', file: 'report.json', commands: ['validate report.json', 'diff report.json plan.json'] },
@@ -73,15 +75,20 @@ const READ: readonly Read[] = [
   { folder: 'pooled', file: 'schedulers.json', commands: ['validate schedulers.json'] },
   { folder: 'pooled', file: 'bundle/manifest.json', commands: ['validate bundle'] },
   {
-    ...{ folder: 'pooled', file: 'spec.yaml', changes: FEW },
+    folder: 'pooled',
+    file: 'spec.yaml',
+    changes: FEW,
     commands: ['solve spec.yaml --work 20000 -o out.json', 'compare spec.yaml --sweep slo=0.5x..1x:2'],
   },
   {
-    ...{ folder: 'pooled', file: 'plan.json', changes: FEW },
+    folder: 'pooled',
+    file: 'plan.json',
+    changes: FEW,
     commands: ['simulate plan.json --duration 0.02s -o out.json'],
   },
   {
-    ...{ folder: 'pipeline', file: 'expected-plan.json' },
+    folder: 'pipeline',
+    file: 'expected-plan.json',
     commands: [
       'validate expected-plan.json',
       'diff expected-plan.json expected-plan.json',
@@ -89,16 +96,12 @@ const READ: readonly Read[] = [
     ],
   },
   { folder: 'pipeline', file: 'spec.yaml', commands: ['validate spec.yaml'] },
+  { folder: 'pipeline', file: 'spec.yaml', changes: FEW, commands: ['solve spec.yaml -o out.json'] },
+  { folder: 'pipeline', file: 'policy.yaml', commands: ['validate policy.yaml'] },
   {
-    ...{ folder: 'pipeline', file: 'spec.yaml', changes: FEW },
-    commands: ['solve spec.yaml -o out.json'],
-  },
-  {
-    ...{ folder: 'pipeline', file: 'policy.yaml' },
-    commands: ['validate policy.yaml'],
-  },
-  {
-    ...{ folder: 'pipeline', file: 'policy.yaml', changes: FEW },
+    folder: 'pipeline',
+    file: 'policy.yaml',
+    changes: FEW,
     commands: ['simulate expected-plan.json --duration 0.05s --policy policy.yaml -o out.json'],
   },
   { folder: 'cascade', file: 'spec.json', commands: ['validate spec.json'] },
@@ -109,29 +112,32 @@ const READ: readonly Read[] = [
     commands: ['validate spec.json', 'validate plan.json'],
   },
   {
-    ...{ folder: 'cascade', file: 'plan.json', changes: FEW },
+    folder: 'cascade',
+    file: 'plan.json',
+    changes: FEW,
     commands: ['validate plan.json', 'diff plan.json plan.json', 'deploy plan.json -o out'],
   },
+  { folder: 'cascade', file: 'spec.json', changes: FEW, commands: ['solve spec.json -o out.json'] },
   {
-    ...{ folder: 'cascade', file: 'spec.json', changes: FEW },
-    commands: ['solve spec.json -o out.json'],
-  },
-  {
-    ...{ folder: 'load', file: 'uniform.json' },
+    folder: 'load',
+    file: 'uniform.json',
     commands: ['validate uniform.json', 'verify uniform.json --plan plan.json'],
   },
   { folder: 'load', file: 'several.json', commands: ['validate several.json'] },
   { folder: 'load', file: 'labelled.json', commands: ['validate labelled.json'] },
   {
-    ...{ folder: 'load', file: 'times.json' },
+    folder: 'load',
+    file: 'times.json',
     commands: ['profile import times.json --model m --device cpu --batch 2 -o out.json'],
   },
   {
-    ...{ folder: 'load', file: 'times.csv' },
+    folder: 'load',
+    file: 'times.csv',
     commands: ['profile import times.csv --model m --device cpu --batch 2 -o out.json'],
   },
   {
-    ...{ folder: 'load', file: 'trace.csv' },
+    folder: 'load',
+    file: 'trace.csv',
     commands: [
       'trace describe trace.csv',
       'trace convert trace.csv -o out.csv',
@@ -139,7 +145,9 @@ const READ: readonly Read[] = [
     ],
   },
   {
-    ...{ folder: 'load', file: 'empty.csv', changes: FEW },
+    folder: 'load',
+    file: 'empty.csv',
+    changes: FEW,
     commands: ['trace describe empty.csv', 'trace rescale empty.csv --rps 5 -o out.csv'],
   },
 ];

@@ -64,7 +64,9 @@ function metadata({ name, throughputRps, weight }: Told): string {
   const tensor = { datatype: 'FP32', shape: [-1, 2] };
   const rates = tellsRates ? { planned_rps: String(throughputRps), weight: String(weight) } : {};
   return JSON.stringify({
-    ...{ name, inputs: [{ name: 'x', ...tensor }], outputs: [{ name: 'y', ...tensor }] },
+    name,
+    inputs: [{ name: 'x', ...tensor }],
+    outputs: [{ name: 'y', ...tensor }],
     properties: { ...(tellsSlo(name) ? { slo_ms: '5000' } : {}), ...rates },
   });
 }

@@ -22,7 +22,9 @@ describe('a load whose report cannot be written', () => {
   it('gives its figures before it is written', async () => {
     const told: LoadDocument[] = [];
     const load = loadServer(served.server.url, {
-      ...{ rps: 40, durationS: 0.3, output: join(folder, 'load.json') },
+      rps: 40,
+      durationS: 0.3,
+      output: join(folder, 'load.json'),
       onReport: async (report) => {
         told.push(report);
         await rm(folder, { recursive: true });

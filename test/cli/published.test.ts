@@ -21,7 +21,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function run(args: readonly string[], env: Record<string, string> = {}) {
   const ended = spawnSync(process.execPath, [PLAN_PROGRAM, ...args], {
-    ...{ cwd: folder, encoding: 'utf8', env: { ...process.env, ...env } },
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
   });
   return { code: ended.status, stdout: ended.stdout, stderr: ended.stderr };
 }

@@ -114,7 +114,10 @@ describe('plan simulate --schedulers', () => {
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect(code).toBe(130);
     expect(JSON.parse(await readFile(output, 'utf8'))).toMatchObject({
-      ...{ kind: 'scheduler-comparison', complete: false, runs: 0, rows: [] },
+      kind: 'scheduler-comparison',
+      complete: false,
+      runs: 0,
+      rows: [],
       skipped: [{ scheduler: 'fifo' }, { scheduler: 'stage-local' }],
     });
     expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/interrupted.*(part|tmp)/));

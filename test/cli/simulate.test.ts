@@ -120,7 +120,11 @@ describe('plan simulate', () => {
     expect(missed.code).toBe(6);
     const judged = JSON.parse((await run('--fail-under', between, '--json')).stdout) as SimulationReport;
     expect(judged.checks?.[0]).toEqual({
-      ...{ what: 'attainment', threshold: Number(between), value: mean, low, held: false },
+      what: 'attainment',
+      threshold: Number(between),
+      value: mean,
+      low,
+      held: false,
     });
     expect(missed.stderr).toMatch(
       /^error: Attainment is 9\d\.?\d* % or more with 95 % confidence, below 9\d\.?\d* % \(mean 9\d\.?\d* % of 4 runs\)$/m,

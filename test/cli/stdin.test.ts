@@ -17,7 +17,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function piped(input: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [PLAN_PROGRAM, ...args], {
-    ...{ cwd: folder, encoding: 'utf8', input },
+    cwd: folder,
+    encoding: 'utf8',
+    input,
   });
   return { status, stdout, stderr };
 }

@@ -241,7 +241,9 @@ describe('plan trace slice', () => {
     expect(await text('out.csv')).toBe('arrival_s,window_s\n0,7.5\n2.5,\n');
     const busiest = await run('slice', 'counts.csv', '--busiest', '1min', '-o', 'out.csv', '--json');
     expect(JSON.parse(busiest.stdout)).toMatchObject({
-      ...{ kind: 'trace-description', version: '1.1', window: { fromS: 0, toS: 60 } },
+      kind: 'trace-description',
+      version: '1.1',
+      window: { fromS: 0, toS: 60 },
       requestsBefore: 150,
     });
     expect(await text('out.csv')).toBe('interval_s,count\n60,120\n');
@@ -299,7 +301,8 @@ describe('traces of other programs', () => {
     expect(stdout).toMatch(/^requests +2$/m);
     expect(stdout).toMatch(/^left out, begun before +1$/m);
     expect(JSON.parse((await run('describe', '2021.csv', '--json')).stdout)).toMatchObject({
-      ...{ version: '1.1', traces: [{ requests: 2, begunBefore: 1 }] },
+      version: '1.1',
+      traces: [{ requests: 2, begunBefore: 1 }],
     });
     const simulated = await plan(['simulate', `${POOLED}/expected-plan.json`, '--trace', at('2021.csv')]);
     expect(simulated.stderr).toContain('1 requests of the trace began before it and are left out');

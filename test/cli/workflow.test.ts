@@ -28,7 +28,8 @@ function stepsOf(document: string): Step[] {
 function shell(run: string, summary: string) {
   const plan = `plan() { "${process.execPath}" "${PLAN_PROGRAM}" "$@"; }`;
   return spawnSync('bash', ['-e', '-o', 'pipefail', '-c', `${plan}\n${run}`], {
-    ...{ cwd: folder, encoding: 'utf8' },
+    cwd: folder,
+    encoding: 'utf8',
     env: { ...process.env, GITHUB_STEP_SUMMARY: join(folder, summary) },
   });
 }

@@ -51,7 +51,11 @@ function filledModels(plan: PooledPlan): PooledPlan {
 
 function stagedManifest(plan: PipelinePlan | GearPlan): Bundle {
   const stages = plan.stages.map(({ name, inputs = [], outputs = [] }) => ({
-    ...{ name, file: `models/${name}.onnx`, sha256: SHA256, inputs, outputs },
+    name,
+    file: `models/${name}.onnx`,
+    sha256: SHA256,
+    inputs,
+    outputs,
   }));
   return { ...head(plan), models: [{ name: plan.name, inputs: [], outputs: [] }], partitions: [], stages };
 }
@@ -64,13 +68,11 @@ function pooledManifest(plan: PooledPlan): Bundle {
       ),
     );
     return [...ranges].map(([range, [from, to]]) => ({
-      ...{
-        file: `models/${name}/${range}.onnx`,
-        sha256: SHA256,
-        model,
-        from: from as number,
-        to: to as number,
-      },
+      file: `models/${name}/${range}.onnx`,
+      sha256: SHA256,
+      model,
+      from: from as number,
+      to: to as number,
       inputs: [tensor(from === 0 ? 'image' : `at${from}`)],
       outputs: [tensor(to === blocks ? 'scores' : `at${to}`)],
     }));
@@ -82,7 +84,9 @@ function pooledManifest(plan: PooledPlan): Bundle {
 function head({ placement }: StagePlan): Pick<Bundle, 'kind' | 'version' | 'target' | 'plan' | 'devices'> {
   const classes = [...new Set(placement.map((placed) => placed.class))].sort();
   return {
-    ...{ kind: 'bundle', version: '1.0', target: 'local' },
+    kind: 'bundle',
+    version: '1.0',
+    target: 'local',
     plan: { path: 'plan.json', sha256: SHA256 },
     devices: Object.fromEntries(classes.map((name) => [name, { provider: 'cuda' }])),
   };

@@ -10,12 +10,20 @@ import { chatSpec, randomSpec, resolvedSpec } from './made-specs.js';
 import { seenRequests } from './simulated.js';
 
 const task = (component: string, more: Partial<RunTask> = {}): RunTask => ({
-  ...{ component, inputs: ['request'], after: [], outputBytes: 0, rows: 1 },
+  component,
+  inputs: ['request'],
+  after: [],
+  outputBytes: 0,
+  rows: 1,
   ...more,
 });
 
 const run = (tasks: RunTask[], requestBytes = 0): Run => ({
-  ...{ kind: 'run', version: '1.0', application: 'chat', requestBytes, tasks },
+  kind: 'run',
+  version: '1.0',
+  application: 'chat',
+  requestBytes,
+  tasks,
 });
 
 const MS = 1e6;
@@ -245,7 +253,11 @@ function placementFor({ components, cluster }: ReturnType<typeof resolvedSpec>, 
   });
   const none = components.map(() => 0);
   return placedByWork({
-    ...{ components, cluster: usedCluster(cluster, counts), devices: devicesInGroups(cluster, counts, 1) },
-    ...{ rowsPerNs: components.map(() => 1), taskInputBytes: none, batchInputBytes: none },
+    components,
+    cluster: usedCluster(cluster, counts),
+    devices: devicesInGroups(cluster, counts, 1),
+    rowsPerNs: components.map(() => 1),
+    taskInputBytes: none,
+    batchInputBytes: none,
   }).placement;
 }

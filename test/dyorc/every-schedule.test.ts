@@ -34,7 +34,9 @@ function tiny(seed: number): Tiny {
   }
   const gaps = runs.map(() => stream.integer(12));
   return {
-    ...{ times, runs, attainment: [1, 0.6][stream.integer(2)] as number },
+    times,
+    runs,
+    attainment: [1, 0.6][stream.integer(2)] as number,
     workflows: [
       { sloMs: 8 + stream.integer(30) },
       stream.integer(2) === 0 ? {} : { sloMs: 8 + stream.integer(20) },
@@ -49,7 +51,9 @@ function drawnRun(stream: Stream, times: BatchTimes, count: number): Run {
     const component = ['a', 'b'][stream.integer(2)] as string;
     const before = Array.from({ length: t }, (__, other) => other);
     return {
-      ...{ component, rows: 1 + stream.integer(times[component]?.length ?? 1), outputBytes: 0 },
+      component,
+      rows: 1 + stream.integer(times[component]?.length ?? 1),
+      outputBytes: 0,
       inputs: before.filter(() => stream.integer(2) === 0),
       after: before.filter(() => stream.integer(3) === 0),
       ...(stream.integer(3) === 0 ? { thinkMs: stream.integer(5) } : {}),
@@ -60,11 +64,16 @@ function drawnRun(stream: Stream, times: BatchTimes, count: number): Run {
 
 function boundsOf({ times, workflows, attainment, atMs, of, runs }: Tiny) {
   const components = Object.entries(times).map(([name, ms]) => ({
-    ...{ name, model: name, memoryBytes: 1 },
+    name,
+    model: name,
+    memoryBytes: 1,
     classes: [
       {
-        ...{ device: 'one', batch: ms.length, latencyUsByBatch: ms.map((one) => 1000 * one) },
-        ...{ loadUs: 0, diskUs: 0 },
+        device: 'one',
+        batch: ms.length,
+        latencyUsByBatch: ms.map((one) => 1000 * one),
+        loadUs: 0,
+        diskUs: 0,
       },
     ],
   }));
@@ -135,7 +144,9 @@ describe('the bounds of a sample, beside every schedule of it', () => {
       for (let fewer = 1; fewer < devices; fewer++) {
         tried += 1;
         expect({ seed, fewer, serves: anyScheduleServes(asked, case_.times, fewer) }).toEqual({
-          ...{ seed, fewer, serves: false },
+          seed,
+          fewer,
+          serves: false,
         });
       }
     }
@@ -153,7 +164,10 @@ describe('the bounds of a sample, beside every schedule of it', () => {
         const leastMs = (latencyNs[r] as number) / NS_PER_MS;
         const serves = (byMs: number) => anyScheduleServes([{ atMs: 0, byMs, tasks }], times, tasks.length);
         expect({ seed, r, sooner: serves(leastMs - 0.5), asBound: serves(leastMs) }).toEqual({
-          ...{ seed, r, sooner: false, asBound: true },
+          seed,
+          r,
+          sooner: false,
+          asBound: true,
         });
       }
     }

@@ -71,7 +71,12 @@ function jobsOf(requests: readonly Asked[]): Job[] {
     const first = jobs.length;
     for (const { component, rows, inputs, after, thinkMs = 0 } of tasks)
       jobs.push({
-        ...{ component, rows, thinkMs, atMs, byMs, read: after.map((t) => first + t) },
+        component,
+        rows,
+        thinkMs,
+        atMs,
+        byMs,
+        read: after.map((t) => first + t),
         taken: inputs.flatMap((input) => (input === 'request' ? [] : [first + input])),
       });
   }

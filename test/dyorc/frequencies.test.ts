@@ -6,12 +6,20 @@ import type { Run, RunTask } from '../../src/formats/index.js';
 import { CHAT, chatSpec, resolvedSpec } from './made-specs.js';
 
 const task = (component: string, inputs: RunTask['inputs'], more: Partial<RunTask> = {}): RunTask => ({
-  ...{ component, inputs, after: [], outputBytes: 100, rows: 1 },
+  component,
+  inputs,
+  after: [],
+  outputBytes: 100,
+  rows: 1,
   ...more,
 });
 
 const run = (tasks: RunTask[]): Run => ({
-  ...{ kind: 'run', version: '1.0', application: 'chat', requestBytes: 1000, tasks },
+  kind: 'run',
+  version: '1.0',
+  application: 'chat',
+  requestBytes: 1000,
+  tasks,
 });
 
 describe('countedCalls()', () => {

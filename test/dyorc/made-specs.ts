@@ -20,7 +20,9 @@ export function madeProfile({ name = 'model', ms, weightGiB, loadMs }: MadeProfi
     return [device, { blockLatencyUs: { 1: Object.fromEntries(us) }, ...loads }];
   });
   return {
-    ...{ kind: 'profile', version: '1.0', model: { name } },
+    kind: 'profile',
+    version: '1.0',
+    model: { name },
     blocks: [{ cutBytes: 0, ...(weightGiB === undefined ? {} : { weightBytes: weightGiB * GIB }) }],
     devices: Object.fromEntries(devices),
   };
@@ -127,11 +129,11 @@ export function randomSpec(seed: number): RandomSpec {
   const devices = classes.map((name) => [
     name,
     {
-      ...{ count: 1 + stream.integer(3), perServer: 1 + stream.integer(2), memoryGiB: 5 + stream.integer(8) },
-      ...{
-        loadGBps: 5 + stream.integer(50),
-        ...(stream.integer(2) === 0 ? { linkGbps: 1 + stream.integer(20) } : {}),
-      },
+      count: 1 + stream.integer(3),
+      perServer: 1 + stream.integer(2),
+      memoryGiB: 5 + stream.integer(8),
+      loadGBps: 5 + stream.integer(50),
+      ...(stream.integer(2) === 0 ? { linkGbps: 1 + stream.integer(20) } : {}),
     },
   ]);
   const workflows = Array.from({ length: 1 + stream.integer(2) }, (_, w) => ({

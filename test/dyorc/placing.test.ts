@@ -20,9 +20,15 @@ const component = (
   memoryGiB: number,
   ms: Readonly<Record<string, number>>,
 ): PlannedComponent => ({
-  ...{ name, model: name, memoryBytes: memoryGiB * GIB },
+  name,
+  model: name,
+  memoryBytes: memoryGiB * GIB,
   classes: Object.entries(ms).map(([device, one]) => ({
-    ...{ device, batch: 1, latencyUsByBatch: [1000 * one], loadUs: 1, diskUs: 0 },
+    device,
+    batch: 1,
+    latencyUsByBatch: [1000 * one],
+    loadUs: 1,
+    diskUs: 0,
   })),
 });
 
@@ -34,8 +40,12 @@ const problemOf = (
   const cluster = { devices };
   const none = components.map(() => 0);
   return {
-    ...{ components, cluster, devices: devicesInGroups(cluster, freeDevices(cluster), groups) },
-    ...{ rowsPerNs: rows, taskInputBytes: none, batchInputBytes: none },
+    components,
+    cluster,
+    devices: devicesInGroups(cluster, freeDevices(cluster), groups),
+    rowsPerNs: rows,
+    taskInputBytes: none,
+    batchInputBytes: none,
   };
 };
 

@@ -25,7 +25,9 @@ function planned(
 ): WorkflowAnswer {
   const resolved = resolvedSpec(spec, profiles);
   return planWorkflows({
-    ...{ resolved, interrupted, tell: () => undefined },
+    resolved,
+    interrupted,
+    tell: () => undefined,
     requestsOf: (seed) => requestsOfLoad({ resolved }, seed),
     simulate: (asked) => {
       seen.push(asked);
@@ -46,7 +48,9 @@ describe('planWorkflows()', () => {
     const { objective, sample, placement, bounds, status } = plan;
     expect(placement).toHaveLength(4);
     expect(objective).toEqual({
-      ...{ kind: 'latency', value: sample.meanMs, bound: bounds.meanMs },
+      kind: 'latency',
+      value: sample.meanMs,
+      bound: bounds.meanMs,
       gap: sample.meanMs / bounds.meanMs - 1,
     });
     expect(objective.gap).toBeLessThan(0.2);
@@ -93,7 +97,8 @@ describe('planWorkflows()', () => {
     );
     const one = planned(chatSpec({ serving, cluster: cluster(1), rps: 1, load: undefined as never }));
     expect(one).toMatchObject({
-      ...{ status: 'infeasible', reasons: [{ code: 'weights-exceed-memory', neededGiB: 20, memoryGiB: 14 }] },
+      status: 'infeasible',
+      reasons: [{ code: 'weights-exceed-memory', neededGiB: 20, memoryGiB: 14 }],
     });
   });
 
@@ -117,7 +122,8 @@ describe('planWorkflows()', () => {
             {
               name: 'see',
               chain: {
-                ...{ requestBytes: GIB, start: 'x' },
+                requestBytes: GIB,
+                start: 'x',
                 steps: [{ name: 'x', calls: [{ component: 'vision', inputs: ['request'], outputBytes: 1 }] }],
               },
             },
@@ -297,15 +303,25 @@ describe('planWorkflows()', () => {
 
 describe('planWorkflows() with simulations that are made up', () => {
   const figures = (meanMs: number, attainment = 1): SampleFigures => ({
-    ...{ requests: 100, tasks: 100, meanMs, p50Ms: meanMs, p95Ms: meanMs, p99Ms: meanMs, dropped: 0 },
+    requests: 100,
+    tasks: 100,
+    meanMs,
+    p50Ms: meanMs,
+    p95Ms: meanMs,
+    p99Ms: meanMs,
+    dropped: 0,
     workflows: [{ name: 'chat', requests: 100, attainment }],
     deviceTime: { executing: 0, loading: 0, both: 0, idle: 1 },
-    ...{ loads: 0, evictions: 0 },
+    loads: 0,
+    evictions: 0,
   });
   const withSimulations = (spec: WorkflowSpec, simulate: WorkflowQuestion['simulate']) => {
     const resolved = resolvedSpec(spec);
     return planWorkflows({
-      ...{ resolved, simulate, interrupted: () => false, tell: () => undefined },
+      resolved,
+      simulate,
+      interrupted: () => false,
+      tell: () => undefined,
       requestsOf: (seed) => requestsOfLoad({ resolved }, seed),
     });
   };

@@ -15,10 +15,15 @@ describe('resolveWorkflows()', () => {
     });
     expect(components).toMatchObject([
       {
-        ...{ name: 'vision', model: 'vit', memoryBytes: 2 * 1024 ** 3, weightBytes: 2 * 1024 ** 3 },
+        name: 'vision',
+        model: 'vit',
+        memoryBytes: 2 * 1024 ** 3,
+        weightBytes: 2 * 1024 ** 3,
         classes: [
           {
-            ...{ device: 'A800', batch: 8, diskUs: 0 },
+            device: 'A800',
+            batch: 8,
+            diskUs: 0,
             latencyUsByBatch: [10_000, 12_000, null, 16_000, null, null, null, 30_000],
           },
         ],
@@ -207,7 +212,8 @@ describe('resolveWorkflows()', () => {
     ]);
     // Two servers of two devices: each group of devices has to hold all.
     const halves = (['vision', 'language'] as const).map((own) => ({
-      ...{ device: 'A800', count: 2 },
+      device: 'A800',
+      count: 2,
       holds: ['image', own],
     }));
     const inGroups = chatSpec({ planner: { method: 'given', subclusters: 2 }, placement: halves });
@@ -224,7 +230,8 @@ describe('resolveWorkflows()', () => {
     expect(
       faultsOfSpec(
         chatSpec({
-          ...{ cluster: small, planner: { method: 'given' } },
+          cluster: small,
+          planner: { method: 'given' },
           placement: [{ device: 'A800', count: 1, holds: ['vision', 'language', 'image'] }],
         }),
       ),
@@ -242,7 +249,10 @@ describe('resolveWorkflows()', () => {
         tasks: [{ ...task, component: 'ear' }],
       },
       {
-        ...{ kind: 'run', version: '1.0', application: 'chat', requestBytes: 1 },
+        kind: 'run',
+        version: '1.0',
+        application: 'chat',
+        requestBytes: 1,
         tasks: [
           { ...task, component: 'ear' },
           { ...task, component: 'image', rows: 9 },

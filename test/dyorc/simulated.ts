@@ -15,7 +15,9 @@ function workflowsOf(resolved: ResolvedWorkflows): PlannedWorkflow[] {
   if (known !== undefined) return known;
   const workflows = resolved.workflows.map(
     ({ name, share, sloMs, source }): PlannedWorkflow => ({
-      ...{ name, share, ...(sloMs === undefined ? {} : { sloMs }) },
+      name,
+      share,
+      ...(sloMs === undefined ? {} : { sloMs }),
       frequencies: countedCalls(trainingRuns(source), names),
     }),
   );
@@ -48,15 +50,21 @@ export function seenRequests(
     ended: (atNs, workflow, _request, arrivedNs, outcome) => {
       const isAnswered = outcome === OutcomeCode.inTime || outcome === OutcomeCode.late;
       seen.push({
-        ...{ workflow, latencyNs: atNs - arrivedNs, endNs: atNs },
-        ...{ isInTime: outcome === OutcomeCode.inTime, isAnswered },
+        workflow,
+        latencyNs: atNs - arrivedNs,
+        endNs: atNs,
+        isInTime: outcome === OutcomeCode.inTime,
+        isAnswered,
       });
     },
   };
   let next = -1;
   simulatedWorkflows(
     {
-      ...{ cluster: resolved.cluster, rps: resolved.rps, components: resolved.components, placement },
+      cluster: resolved.cluster,
+      rps: resolved.rps,
+      components: resolved.components,
+      placement,
       workflows: workflowsOf(resolved),
     },
     {

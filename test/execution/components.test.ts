@@ -545,8 +545,11 @@ describe('Components under random requests that nobody waits for', () => {
       takenLast.clear();
       const outputs = [...known.values()].flatMap((of) => [...of.values()]).filter((of) => of !== undefined);
       expect(await executor.stats()).toEqual({
-        ...{ models: 1, batches: 0, kept: known.size },
-        ...{ outputs: outputs.length, bytes: 8 * outputs.length },
+        models: 1,
+        batches: 0,
+        kept: known.size,
+        outputs: outputs.length,
+        bytes: 8 * outputs.length,
       });
     }
     await Promise.all(waiting);

@@ -34,8 +34,12 @@ function played() {
   });
   const process = { pid: 1 << 30, kill: () => end({ code: null, signal: 'SIGKILL' }), ref: () => {} };
   const child = {
-    ...{ process, socket: duplex as unknown as Socket, modelSocket: modelSocket as unknown as Socket },
-    ...{ cores: undefined, lastWords: () => '', exited },
+    process,
+    socket: duplex as unknown as Socket,
+    modelSocket: modelSocket as unknown as Socket,
+    cores: undefined,
+    lastWords: () => '',
+    exited,
   } as unknown as Child;
   const connection = new Connection<ComponentRequest, ComponentAnswers>(child, {
     name: 'fast',

@@ -40,7 +40,11 @@ export const startInProcess: StartExecutor = async (device, options = {}) => {
     }
   };
   const executor: Executor = {
-    ...{ name, device, pid: process.pid, cores: undefined, exited },
+    name,
+    device,
+    pid: process.pid,
+    cores: undefined,
+    exited,
     load: async (path, options = {}) =>
       (await call({ op: 'load', path: resolve(path), ...AS_SERVED, ...options })).answer,
     run: async (model, feeds, fetches) => {

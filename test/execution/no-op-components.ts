@@ -38,7 +38,11 @@ export function startNoOpComponents(model: NoOpModel = {}): StartComponentExecut
       gone = () => end({ code: 0, signal: null });
     });
     const calls: ComponentCalls = {
-      ...{ name, device, pid: process.pid, cores: undefined, exited },
+      name,
+      device,
+      pid: process.pid,
+      cores: undefined,
+      exited,
       call: async <Op extends ComponentRequest['op']>(
         what: string,
         request: Extract<ComponentRequest, { op: Op }>,
@@ -79,7 +83,7 @@ export function received(head: unknown, tensors: Tensors): RawMessage<unknown> {
 
 /** NoOpThread moves memory as a real thread does: what was moved to it is empty where it came from. */
 class NoOpThread implements ModelThread {
-  #isLoaded = false;
+  private isLoaded = false;
 
   constructor(private readonly model: NoOpModel) {
     model.started?.();
@@ -92,12 +96,12 @@ class NoOpThread implements ModelThread {
   async load(load: ThreadLoad, moved: readonly ArrayBuffer[]) {
     structuredClone(moved, { transfer: [...moved] });
     await this.model.loading?.(load);
-    this.#isLoaded = true;
+    this.isLoaded = true;
     return { loadMs: 0, inputs: [], outputs: [], inputInfo: [], outputInfo: [] };
   }
 
   async run({ feeds: given, fetches }: ThreadRun, moved: readonly ArrayBuffer[]): Promise<RunEnd> {
-    if (!this.#isLoaded) throw new Error('a thread without a model was asked to run');
+    if (!this.isLoaded) throw new Error('a thread without a model was asked to run');
     const feeds = structuredClone(given, { transfer: [...moved] });
     const startedNs = monotonicNs();
     try {
@@ -112,7 +116,7 @@ class NoOpThread implements ModelThread {
   }
 
   async release(): Promise<void> {
-    this.#isLoaded = false;
+    this.isLoaded = false;
   }
 
   async end(): Promise<void> {}

@@ -34,20 +34,22 @@ class MadeExecutor implements Pick<Executor, 'run'> {
   readonly gave: Tensors[] = [];
   /** How many runs were asked for before the one before had ended. */
   early = 0;
-  #running = 0;
+  private running = 0;
 
   constructor(private readonly waitMs = 0) {}
 
   async run(model: number, feeds: Tensors): Promise<RunResult> {
     this.ran.push({ model, feeds });
-    this.early += this.#running;
-    this.#running += 1;
+    this.early += this.running;
+    this.running += 1;
     await new Promise((resolve) => setTimeout(resolve, this.waitMs));
-    this.#running -= 1;
+    this.running -= 1;
     // The outputs of a run come in one piece of memory.
     const data = new Float32Array(20_000);
     const [y, z] = [0, 10_000].map((at) => ({
-      ...{ dtype: 'float32', dims: [10_000], data: data.subarray(at, at + 10_000) },
+      dtype: 'float32',
+      dims: [10_000],
+      data: data.subarray(at, at + 10_000),
     }));
     const outputs = { y: y!, z: z! };
     this.gave.push(outputs);
@@ -74,7 +76,11 @@ describe('measureRotation()', () => {
   it('runs its parts in turn on their feeds, each after the one before, and leaves the warm-up out', async () => {
     const made = new MadeExecutor();
     const measured = await measureRotation(made, PARTS, {
-      ...{ warmupRuns: 2, minRuns: 4, minMs: 0, maxMs: FOREVER, pauseMs: 0 },
+      warmupRuns: 2,
+      minRuns: 4,
+      minMs: 0,
+      maxMs: FOREVER,
+      pauseMs: 0,
     });
     expect(made.ran).toEqual(Array.from({ length: 6 * 3 }, (_, i) => PARTS[i % 3]));
     expect(made.early).toBe(0);
@@ -101,7 +107,11 @@ describe('measureRotation()', () => {
 
   it('times a run from when it is asked for until its outputs are here', async () => {
     const measured = await measureRotation(new MadeExecutor(20), PARTS.slice(0, 1), {
-      ...{ warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: FOREVER, pauseMs: 0 },
+      warmupRuns: 0,
+      minRuns: 2,
+      minMs: 0,
+      maxMs: FOREVER,
+      pauseMs: 0,
     });
     // Timers of Node may fire a millisecond early.
     for (const us of measured[0]!.durationUs) expect(us).toBeGreaterThan(18_000);
@@ -147,7 +157,11 @@ describe('measureRotation()', () => {
     const x = { ...floats(96 * 8), dims: [8, 96] };
     const before = monotonicNs();
     const [measured] = await measureRotation(executor, [{ model, feeds: { x } }], {
-      ...{ warmupRuns: 1, minRuns: 20, minMs: 0, maxMs: FOREVER, pauseMs: 0 },
+      warmupRuns: 1,
+      minRuns: 20,
+      minMs: 0,
+      maxMs: FOREVER,
+      pauseMs: 0,
     });
     const { startedNs, durationUs, executionUs } = measured!;
     expect(startedNs[0]).toBeGreaterThan(before);

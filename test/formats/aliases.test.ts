@@ -17,7 +17,10 @@ const CLUSTER = {
 function profile(): Profile {
   const device = (us: number) => ({ blockLatencyUs: { 1: { 1: [us] } } });
   return {
-    ...{ kind: 'profile', version: '1.3', model: { name: 'm' }, blocks: [{ cutBytes: 0 }] },
+    kind: 'profile',
+    version: '1.3',
+    model: { name: 'm' },
+    blocks: [{ cutBytes: 0 }],
     devices: { L4: { ...device(10), emulated: true }, T4: device(20) },
     measurement: {
       host: { classes: { L4: { classes: { L4: { name: 'one' } } }, T4: { name: 'two' } } },

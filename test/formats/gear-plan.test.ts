@@ -15,7 +15,8 @@ describe('gearObjective()', () => {
     const objective = gearObjective({ kind: 'cost', value: 0.2, bound: 0 });
     expect(objective).toEqual({ kind: 'cost', value: 0.2, bound: 0 });
     const plan = gearPlan({
-      ...{ latencyUs: [[1000]], held: [[0]] },
+      latencyUs: [[1000]],
+      held: [[0]],
       gears: [{ toRps: 10, steps: [{ model: 0 }] }],
     });
     const text = JSON.stringify({ ...plan, objective });

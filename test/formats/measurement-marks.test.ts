@@ -132,7 +132,8 @@ describe('measurementNotes() and measurementFaults()', () => {
       { B: { slowdown: 2 } },
     );
     const uses = (className: string, batch: number) => ({
-      ...{ profile, path: 'm.json' },
+      profile,
+      path: 'm.json',
       classes: [{ className, cells: [{ virtual: 1, batch }] }],
     });
     const faults = measurementFaults([uses('A', 1), uses('B', 1), uses('A', 20), uses('B', 2), uses('A', 1)]);

@@ -14,7 +14,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const TASK: RunTask = { component: 'llm', inputs: [], after: [], outputBytes: 40, rows: 1 };
 const RUN: Run = {
-  ...{ kind: 'run', version: '1.0', application: 'assistant', requestBytes: 2100 },
+  kind: 'run',
+  version: '1.0',
+  application: 'assistant',
+  requestBytes: 2100,
   tasks: [
     { ...TASK, inputs: ['request'] },
     { ...TASK, component: 'search', inputs: [0, 0], after: [0], thinkMs: 1.5, rows: 4 },

@@ -34,12 +34,10 @@ interface Asked {
 /** planned answers a question on classes A, B with a problem each. Their plans are not written from profiles. */
 function planned({ objective, accuracy, problems, ...end }: Asked): FamilyAnswer {
   const classes = problems.map((problem, i) => ({
-    ...{
-      device: 'AB'[i] as string,
-      problem,
-      order: problem.models.map((_, model) => model),
-      unitCost: 2 + i,
-    },
+    device: 'AB'[i] as string,
+    problem,
+    order: problem.models.map((_, model) => model),
+    unitCost: 2 + i,
   }));
   const resolved: ResolvedCascade = { objective, accuracy, classes, unable: [], notes: [] };
   const models = FAMILY.map((_, model) => {
@@ -68,7 +66,9 @@ function idle(seed: number): GearProblem[] {
   return twoClasses(seed, 1).map((problem) => ({
     ...problem,
     ranges: problem.ranges.map(({ fromRps, toRps, share }) => ({
-      ...{ fromRps: fromRps / 1e3, toRps: toRps / 1e3, share },
+      fromRps: fromRps / 1e3,
+      toRps: toRps / 1e3,
+      share,
     })),
   }));
 }
@@ -190,14 +190,22 @@ describe('planFamily() where a model surpasses another by a batch that seldom fo
   const drawn = randomProblem(1);
   const correct = (right: number) => Uint8Array.from({ length: 40 }, (_, i) => (i < right ? 1 : 0));
   const model = (i: number, ms: readonly number[], right: number) => ({
-    ...{ ...(drawn.models[0] as GearProblem['models'][number]), name: FAMILY[i] as string },
-    ...{ latencyNs: Float64Array.from(ms, (one) => 1e6 * one), memoryBytes: 1, correct: correct(right) },
+    ...(drawn.models[0] as GearProblem['models'][number]),
+    name: FAMILY[i] as string,
+    latencyNs: Float64Array.from(ms, (one) => 1e6 * one),
+    memoryBytes: 1,
+    correct: correct(right),
     certainty: new Float64Array(40).fill(1),
   });
   /** The first is right more often, and takes less for a sample alone; its larger batches take very long. */
   const models = [model(0, [6.4, 38, 55, 71], 29), model(1, [8.6, 14.5, 20.5, 26.4], 26)];
   const problem: GearProblem = {
-    ...{ models, devices: 3, memoryBytes: 10, latencyNs: 64e6, quantile: 0.95, thresholds: 3 },
+    models,
+    devices: 3,
+    memoryBytes: 10,
+    latencyNs: 64e6,
+    quantile: 0.95,
+    thresholds: 3,
     ranges: [{ fromRps: 0, toRps: 320, share: 1 }],
   };
 
@@ -335,7 +343,10 @@ describe('An interruption, whenever it comes,', () => {
   /** asIfLight is a problem with so few requests and so much time that the best cascade serves it. */
   function asIfLight(problem: GearProblem): GearProblem {
     return {
-      ...{ ...problem, latencyNs: 1e12, devices: 2, memoryBytes: 100 },
+      ...problem,
+      latencyNs: 1e12,
+      devices: 2,
+      memoryBytes: 100,
       ranges: [{ fromRps: 0, toRps: 1e-3, share: 1 }],
     };
   }
@@ -397,8 +408,13 @@ describe('an accuracy that is promised', () => {
     const ranges = [10, 20, 30].map((toRps) => ({ fromRps: toRps - 10, toRps, share: 1 / 3 }));
     const asked = ranges.reduce((sum, { share }) => sum + share * (5 / 7), 0);
     const problem: GearProblem = {
-      ...{ models: [{ ...model, correct, certainty: new Float64Array(7) }], devices: 1, memoryBytes: 2 },
-      ...{ ranges, latencyNs: 1e9, quantile: 0.9, thresholds: 4 },
+      models: [{ ...model, correct, certainty: new Float64Array(7) }],
+      devices: 1,
+      memoryBytes: 2,
+      ranges,
+      latencyNs: 1e9,
+      quantile: 0.9,
+      thresholds: 4,
     };
     expect(asked).toBeLessThan(5 / 7);
     const answer = solveGears({ problem, objective: 'devices', accuracy: 5 / 7, arrivalsOf });

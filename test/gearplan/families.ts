@@ -40,7 +40,9 @@ export function randomProblem(seed: number): GearProblem {
     devices: 1 + stream.integer(3),
     memoryBytes: Math.max(...models.map(({ memoryBytes }) => memoryBytes)) + stream.integer(6),
     ranges: shares.map((share, k) => ({
-      ...{ fromRps: (k * rate) / ranges, toRps: ((k + 1) * rate) / ranges, share: share / total },
+      fromRps: (k * rate) / ranges,
+      toRps: ((k + 1) * rate) / ranges,
+      share: share / total,
     })),
     latencyNs: (0.3 + 6 * stream.uniform()) * ((models.at(-1) as FamilyModel).latencyNs[0] as number),
     quantile: 0.95,

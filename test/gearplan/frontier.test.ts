@@ -140,7 +140,10 @@ describe('The space of cascades', () => {
 
 function model(name: string, ns: number, correct: number[], certainty: number[]): FamilyModel {
   return {
-    ...{ name, latencyNs: Float64Array.of(ns), memoryBytes: 1 },
-    ...{ correct: Uint8Array.from(correct), certainty: Float64Array.from(certainty) },
+    name,
+    latencyNs: Float64Array.of(ns),
+    memoryBytes: 1,
+    correct: Uint8Array.from(correct),
+    certainty: Float64Array.from(certainty),
   };
 }

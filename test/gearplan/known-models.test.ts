@@ -5,8 +5,11 @@ import { cascadeSpace, KnownModels, type ResolvedCascade } from '../../src/gearp
 function resolvedCascade(change: Partial<{ devices: number; ns: number; certainty: number }> = {}) {
   const { devices = 1, ns = 5e6, certainty = 0.5 } = change;
   const models = [1e6, ns].map((latencyNs, i) => ({
-    ...{ name: `m${i}`, memoryBytes: 1, latencyNs: Float64Array.of(latencyNs) },
-    ...{ correct: Uint8Array.of(1, i, 1), certainty: Float64Array.of(0.9, 0.2, certainty) },
+    name: `m${i}`,
+    memoryBytes: 1,
+    latencyNs: Float64Array.of(latencyNs),
+    correct: Uint8Array.of(1, i, 1),
+    certainty: Float64Array.of(0.9, 0.2, certainty),
   }));
   const problem = { devices, models, ranges: [], latencyNs: 1e9, quantile: 0.95, thresholds: 8 };
   const classes = [{ device: 'V100', order: [0, 1], problem: { ...problem, memoryBytes: 2 } }];

@@ -35,10 +35,14 @@ function tightProblem(seed: number): GearProblem {
   const ranges = 1 + stream.integer(4);
   return {
     ...randomProblem(seed),
-    ...{ models, devices, latencyNs: 4 * largest },
+    models,
+    devices,
+    latencyNs: 4 * largest,
     memoryBytes: Math.max(...models.map(({ memoryBytes }) => memoryBytes)) + stream.integer(4),
     ranges: Array.from({ length: ranges }, (_, k) => ({
-      ...{ fromRps: (k * rps) / ranges, toRps: ((k + 1) * rps) / ranges, share: 1 / ranges },
+      fromRps: (k * rps) / ranges,
+      toRps: ((k + 1) * rps) / ranges,
+      share: 1 / ranges,
     })),
   };
 }
@@ -127,7 +131,10 @@ describe('A search with the MILP of placements', () => {
     const rps = (30 * 1e9) / models.at(-1)!.latencyNs[0]!;
     return {
       ...randomProblem(seed),
-      ...{ models, devices: 60, memoryBytes: 5, latencyNs: 1e9 },
+      models,
+      devices: 60,
+      memoryBytes: 5,
+      latencyNs: 1e9,
       ranges: [0.5, 1].map((part) => ({ fromRps: 0, toRps: part * 6 * rps, share: 0.5 })),
     };
   };

@@ -202,7 +202,10 @@ describe('Placements', () => {
       memoryBytes: [1, 3][i]!,
     }));
     const placed = prunedPlacement({
-      ...{ models: [small!, large!], devices: 2, memoryBytes: 3, atLeast: [0, 0] },
+      models: [small!, large!],
+      devices: 2,
+      memoryBytes: 3,
+      atLeast: [0, 0],
       loads: [Float64Array.of(0.4, 0.4)],
     });
     // One device has to give up the large model; on the other the small one has to go.
@@ -215,7 +218,10 @@ describe('Placements', () => {
       memoryBytes: [1, 3][i]!,
     }));
     const placed = prunedPlacement({
-      ...{ models: [small!, large!], devices: 3, memoryBytes: 3, atLeast: [0, 0] },
+      models: [small!, large!],
+      devices: 3,
+      memoryBytes: 3,
+      atLeast: [0, 0],
       loads: [Float64Array.of(0.1, 0.8)],
     });
     // Each device has 1 too much, so that giving up the large model frees no more than giving up the small one.

@@ -126,7 +126,9 @@ describe('A search for gear plans', () => {
   /** Models of which no two fit a device, so that placements are many. */
   const problem: GearProblem = {
     ...randomProblem(1),
-    ...{ devices: 6, memoryBytes: 5, latencyNs: 1e9 },
+    devices: 6,
+    memoryBytes: 5,
+    latencyNs: 1e9,
     models: randomFamily(streamOf(1, 'apart'), 3, 40).map((model) => ({ ...model, memoryBytes: 4 })),
   };
 
@@ -211,7 +213,9 @@ describe('Objectives', () => {
       for (const objective of ['accuracy', 'latency', 'devices'] as const) {
         const asked = { problem, objective, method: 'exhaustive' as const, arrivalsOf };
         expect(solveGears({ ...asked, accuracy: most + 1e-9 }), `seed ${seed}`).toMatchObject({
-          ...{ status: 'infeasible', reason: { code: 'accuracy', most }, trials: 0 },
+          status: 'infeasible',
+          reason: { code: 'accuracy', most },
+          trials: 0,
         });
         const reached = accuracyBy(problem, 'exhaustive');
         if (reached === undefined) continue;
@@ -230,7 +234,8 @@ describe('Objectives', () => {
       const asked = { problem: { ...drawn, ranges }, accuracy: 0.5, method: 'gears' as const, arrivalsOf };
       for (const objective of ['accuracy', 'latency', 'devices'] as const)
         expect(solveGears({ ...asked, objective }), `seed ${seed}`).toMatchObject({
-          ...{ status: 'infeasible', reason: { code: 'range', fault: { by: 'load' } } },
+          status: 'infeasible',
+          reason: { code: 'range', fault: { by: 'load' } },
         });
     }
   });

@@ -4,7 +4,10 @@ import { cascadeSpecFaults, rangesOf, resolveCascade } from '../../src/gearplan/
 import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
 
 const SPEC: CascadeSpec = {
-  ...{ kind: 'cascade', cluster: 'c.yaml', records: 'r.csv', slo: { latencyMs: 100 } },
+  kind: 'cascade',
+  cluster: 'c.yaml',
+  records: 'r.csv',
+  slo: { latencyMs: 100 },
   models: [{ name: 'a', profile: 'a.json' }],
   load: { maxRps: 100 },
   planner: { method: 'gears' },

@@ -158,7 +158,10 @@ describe('heldRates()', () => {
     const rps = [80, 25];
     const both = { leastRps: rps, enoughRps: rps, startRps: rps };
     const { heldRps, attainment } = await heldRates(simulate, {
-      ...{ ...QUESTION, ...both, seeds, judge: 'lower-end' },
+      ...QUESTION,
+      ...both,
+      seeds,
+      judge: 'lower-end',
     });
     expect(heldRps).toEqual(rps);
     expect(asked).toEqual(seeds.map((seed) => [...rps, seed]));

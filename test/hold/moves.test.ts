@@ -16,7 +16,10 @@ beforeAll(async () => {
 /** A plan of one model: pipeline 0 has pools of 4 and 2 GPUs of A, pipeline 1 one of 3 GPUs of B, in halves. */
 function planByHand(idle = 0): PlanBody {
   const pool = (device: string, virtual: number, virtualGpus: number, rps: number) => ({
-    ...{ device, virtual, virtualGpus, throughputRps: rps * virtualGpus },
+    device,
+    virtual,
+    virtualGpus,
+    throughputRps: rps * virtualGpus,
   });
   const pipelines = [
     { partitions: [pool('A', 1, 4, 10), pool('A', 1, 2, 20)] },

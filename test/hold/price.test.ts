@@ -39,13 +39,16 @@ it('PriceConfirmation takes the most headroom that has a plan, where what a plan
       models.every(({ throughputRps }, m) => throughputRps >= 1.06 * (rates[m] as number));
     const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
       heldRps: rates.map((rps) => (isLarge(plan) ? rps : 0.8 * rps)),
-      ...{ attainment: [], requests: 1 },
+      attainment: [],
+      requests: 1,
     });
     const tools: HoldTools = {
       bounds: async (problems) => problems.map((asked) => boundPooled(asked, { highs })),
       plans: async (problems) => problems.map((asked) => planPooled(asked, { highs })),
       held: async () => [],
-      ...{ ranked: one, promised: one, isOver: () => false },
+      ranked: one,
+      promised: one,
+      isOver: () => false,
     };
     const outcome = planPooled(problem, { highs });
     if (!('plan' in outcome) || isLarge(outcome.plan)) continue;

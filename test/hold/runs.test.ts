@@ -7,7 +7,8 @@ const model = (throughputRps: number, sloMs: number) => ({ throughputRps, sloMs 
 describe('heldRun()', () => {
   it('lasts until the slowest model has its requests, after queues were filled and have settled', () => {
     expect(heldRun([model(100, 50), model(200, 80)], PROMISE_REQUESTS)).toEqual({
-      ...{ durationNs: 200e9, warmUp: { fillSlos: 1, settleSlos: 10 } },
+      durationNs: 200e9,
+      warmUp: { fillSlos: 1, settleSlos: 10 },
     });
     expect(heldRun([model(100, 50), model(0, 80)], 8000).durationNs).toBe(80e9);
   });

@@ -349,7 +349,9 @@ describe('searchHeld() for a price', () => {
       // The few runs of a trial say too little, so that more headroom is asked for than is needed.
       const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
         plans.map(({ plan }) => ({
-          ...{ heldRps: heldOf(plan).map((rps) => 0.85 * rps), attainment: [], requests: 1 },
+          heldRps: heldOf(plan).map((rps) => 0.85 * rps),
+          attainment: [],
+          requests: 1,
         }));
       const promised = async (plan: RatedPlan, seeds: readonly number[]) => {
         first ??= plan.plan.objective.value;
@@ -461,12 +463,11 @@ describe('searchHeld() for a price', () => {
         models.every(({ throughputRps }, m) => throughputRps >= 1.5 * (rates[m] as number));
       const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
         heldRps: rates.map((rps) => (isLarge(plan) ? 1 : 0.9999) * rps),
-        ...{ attainment: [], requests: 1 },
+        attainment: [],
+        requests: 1,
       });
       const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
-        plans.map(() => ({
-          ...{ heldRps: rates.map((rps) => 0.9999 * rps), attainment: [], requests: 1 },
-        }));
+        plans.map(() => ({ heldRps: rates.map((rps) => 0.9999 * rps), attainment: [], requests: 1 }));
       const models = problem.models.map((model) => ({ ...model, rps: 1.7 * (model.rps as number) }));
       if (!('plan' in planPooled({ ...problem, models }, { highs }))) continue;
       const outcome = await searchHeld(problem, few, tools({ held, ranked: one, promised: one }));

@@ -200,7 +200,8 @@ describe('estimatorOf()', () => {
     const one = {
       plan: pipelineOf([{ name: 'only', latencyUs: 1000 }], [['only']]),
       atNs: Float64Array.of(0, 500_000, 5_000_000),
-      ...{ replicas: [1], fates: () => 0 },
+      replicas: [1],
+      fates: () => 0,
     };
     const objectives = [1e6, 1.5e6, 1.5e6 - 1].map((sloNs) => ({ attainment: 0.9, sloNs }));
     const problem = { ...problemOf(one), objectives };

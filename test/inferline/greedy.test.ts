@@ -9,7 +9,9 @@ import { randomProblem } from './random-problem.js';
 const CASES = cases(150, 1000);
 
 const candidate = (device: string, hourlyCost: number, [fixed, row]: readonly [number, number]) => ({
-  ...{ device, hourlyCost, batches: [1, 2, 4] },
+  device,
+  hourlyCost,
+  batches: [1, 2, 4],
   latencyNs: Float64Array.from({ length: 4 }, (_, n) => 1e6 * (fixed + row * (n + 1))),
 });
 

@@ -49,8 +49,13 @@ describe('planPipeline of what cannot be', () => {
 
   it('names stages for which there are too few replicas: with more of their classes it is another reason', () => {
     const seen = {
-      ...{ 'slo-too-short': 0, 'no-combination': 0, 'limits-together': 0 },
-      ...{ 'too-few-replicas': 0, 'too-few-devices': 0, 'cannot-keep-up': 0, 'too-few-servers': 0 },
+      'slo-too-short': 0,
+      'no-combination': 0,
+      'limits-together': 0,
+      'too-few-replicas': 0,
+      'too-few-devices': 0,
+      'cannot-keep-up': 0,
+      'too-few-servers': 0,
       needed: 0,
     };
     for (let seed = 0; seed < 2 * CASES; seed++) {
@@ -99,7 +104,8 @@ describe('planPipeline of what cannot be', () => {
     const candidate = { device: 'gpu', batches: [1], latencyNs, hourlyCost: 1 };
     const short = {
       graph: readStageGraph({ stages: [{ name: 's' }] }).graph,
-      ...{ stages: [{ candidates: [candidate] }], objectives: [{ attainment: 1, sloNs: 1e9 }] },
+      stages: [{ candidates: [candidate] }],
+      objectives: [{ attainment: 1, sloNs: 1e9 }],
     };
     // Twenty requests at 80/s are served by one device at 64/s, the last one a twentieth of a second late.
     const sample = { atNs: Float64Array.from({ length: 20 }, (_, i) => 12.5e6 * i), verdicts: [undefined] };

@@ -50,7 +50,10 @@ export function randomProblem(
   const transferNs = (move: { fromDevice: string; toDevice: string; rows: number }): number =>
     move.fromDevice === move.toDevice ? 0 : 3 * move.rows;
   const problem = {
-    ...{ graph, stages, objectives, counts },
+    graph,
+    stages,
+    objectives,
+    counts,
     ...(limits && stream.uniform() < 0.4 ? { transferNs } : {}),
   };
   const gapNs = 15 + 60 * stream.uniform();
@@ -70,7 +73,8 @@ function withApplications(
   const [{ attainment, sloNs }] = problem.objectives as [PlanningProblem['objectives'][number]];
   const count = 2 + stream.integer(2);
   const objectives = Array.from({ length: count }, (_, application) => ({
-    ...{ attainment, application },
+    attainment,
+    application,
     sloNs: Math.round(sloNs * [0.8, 1, 1.5, 5][stream.integer(4)]!),
   }));
   const rare = stream.uniform() < 0.3;

@@ -113,7 +113,11 @@ describe('planTogether()', () => {
   it('says which pipelines have no plan alone, and else how many devices more of a class would be enough', async () => {
     const one = [{ hourlyCost: 1, used: { cpu: 3 } }];
     const input = (counts: Record<string, number>): TogetherInput<Choice> => ({
-      ...{ pipelines: 2, counts, solve: solverOf([one, one], 0), prove: true, mostSolves: 500 },
+      pipelines: 2,
+      counts,
+      solve: solverOf([one, one], 0),
+      prove: true,
+      mostSolves: 500,
     });
     expect(await planTogether(input({ cpu: 2 }))).toEqual({
       status: 'infeasible',

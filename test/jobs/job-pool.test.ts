@@ -167,7 +167,11 @@ describe('a thread whose pool was closed', () => {
     await first.close();
     const next = poolOf({ threads: 1, data: 'new' });
     expect(await next.run({ number: 2 })).toEqual({
-      ...{ number: 2, threadId, jobs: 1, data: 'new', interrupted: false },
+      number: 2,
+      threadId,
+      jobs: 1,
+      data: 'new',
+      interrupted: false,
     });
     await expect(first.run({ number: 3 })).rejects.toThrow('the counting thread ended without an answer');
   });

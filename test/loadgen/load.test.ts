@@ -129,7 +129,9 @@ describe('driveLoad()', () => {
     expect(waiting).toMatchObject({ complete: false, sent: 5, cancelled: 5 });
     // A signal that came to nothing leaves a load complete.
     const whole = await driveLoad(url, {
-      ...{ ...asked, durationS: 0.1, timeoutS: 0.2 },
+      ...asked,
+      durationS: 0.1,
+      timeoutS: 0.2,
       signal: new AbortController().signal,
     });
     expect(whole).toMatchObject({ complete: true, sent: 5, failed: 5, cancelled: 0 });

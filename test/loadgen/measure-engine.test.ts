@@ -76,18 +76,18 @@ async function deployed({
     );
   };
   const told = () => ({
-    ...{
-      sequence: executed,
-      requests: { answered: executed / 2, request_us: 0, queue_us: 1e3 * waitMs * executed },
-    },
+    sequence: executed,
+    requests: { answered: executed / 2, request_us: 0, queue_us: 1e3 * waitMs * executed },
     executions: [0, 1].map((partition) => ({
-      ...{ pipeline: 0, partition, device_class: 'gpu', virtual: 1, batch_size: batch },
-      ...{
-        executed: executed / 2 / batch,
-        measured: executed / 2 / batch,
-        p50_us: 1e3 * took.stageMs,
-        p95_us: 1e3 * took.stageMs,
-      },
+      pipeline: 0,
+      partition,
+      device_class: 'gpu',
+      virtual: 1,
+      batch_size: batch,
+      executed: executed / 2 / batch,
+      measured: executed / 2 / batch,
+      p50_us: 1e3 * took.stageMs,
+      p95_us: 1e3 * took.stageMs,
     })),
   });
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
@@ -179,7 +179,8 @@ describe('profileEngine()', () => {
   it('names the engine by the scheduler that the server tells, with the plan that was served', async () => {
     const profile = await profileEngine(await deployed({ ...took, scheduler: 'ray-serve-batch' }), QUICK);
     expect(profile).toMatchObject({
-      ...{ kind: 'engine-profile', target: 'ray-serve' },
+      kind: 'engine-profile',
+      target: 'ray-serve',
       measurement: { planSha256: 'a'.repeat(64), requests: 6, refusals: 60, server: 'made 1' },
     });
   });

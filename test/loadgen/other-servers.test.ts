@@ -155,7 +155,9 @@ describe('driveLoad()', () => {
     });
     const report = await driveLoad(url, { ...QUICK, rps: 60, model: 'm' });
     expect(report).toMatchObject({
-      ...{ sent: 12, dropped: 8, failed: 4 },
+      sent: 12,
+      dropped: 8,
+      failed: 4,
       drops: { 408: 2, 429: 2, 503: 2, 504: 2 },
       failures: { 'status 500: no': 2, 'status 502: no': 2 },
     });

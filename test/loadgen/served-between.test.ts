@@ -29,8 +29,15 @@ it('servedBetween() gives what was done between two answers of a server', () => 
     queueMs: 5,
     executions: [
       {
-        ...{ pipeline: 0, partition: 1, class: 'L4', virtual: 2, batch: 4 },
-        ...{ executed: 30, measured: 30, medianUs: 800, p95Us: 900 },
+        pipeline: 0,
+        partition: 1,
+        class: 'L4',
+        virtual: 2,
+        batch: 4,
+        executed: 30,
+        measured: 30,
+        medianUs: 800,
+        p95Us: 900,
       },
     ],
   });
@@ -49,7 +56,11 @@ it('servedBetween() gives nothing where the server does not tell, or began anew'
 
 it('servedBetween() tells the batches of one stage on several classes, and on other parts of a GPU, apart', () => {
   const on = (device_class: string, virtual: number, executed: number) => ({
-    ...{ ...place, device_class, virtual, executed, measured: 1 },
+    ...place,
+    device_class,
+    virtual,
+    executed,
+    measured: 1,
   });
   const counted = (executed: readonly [number, number, number]) => [
     on('L4', 1, executed[0]),

@@ -25,7 +25,7 @@ describe('requestBytes()', () => {
     const isReal = dtype.startsWith('float');
     for (const fill of fills.filter((one) => isReal || one === undefined || one === 0 || one === 1)) {
       const filled = fill === undefined ? {} : { fill };
-      const input = { ...{ name: 'x', dtype, shape: [1, 997], batchAxis: 0 }, ...filled };
+      const input = { name: 'x', dtype, shape: [1, 997], batchAxis: 0, ...filled };
       const model = { name: 'm', inputs: [input], outputs: [{ name: 'y', dtype: 'float32', shape: [1] }] };
       const asked = { rows: 3, tensors: 'json' as const };
       const target = targetOf(model, { ...asked, rps: 1, durationS: 1, seed: 5 } as never);

@@ -7,7 +7,10 @@ const S = 1e9;
 /** A fold of two models and three gears over 4 s in windows of 2 s; model 1 is right about all, model 0 about even requests. */
 function fold() {
   const made = new CascadeFold({
-    ...{ stages: 2, gears: 3, durationNs: 4 * S, windowNs: 2 * S },
+    stages: 2,
+    gears: 3,
+    durationNs: 4 * S,
+    windowNs: 2 * S,
     isRight: (order, stage) => stage === 1 || order % 2 === 0,
   });
   made.begun({ core: { batchTask: (batch) => batch }, requestOf: (task) => task });

@@ -25,7 +25,9 @@ describe('LevelFold', () => {
 
   it('weighs requests by their level times their model, and counts them by level alone', () => {
     const fold = new LevelFold({
-      ...{ weights: [10, 1], modelWeights: [1, 3], warmUpNs: 0 },
+      weights: [10, 1],
+      modelWeights: [1, 3],
+      warmUpNs: 0,
       levelOf: (order) => Math.floor(order / 2) % 2,
     });
     const outcomes = [IN_TIME, DROPPED, LATE, IN_TIME];

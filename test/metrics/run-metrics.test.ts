@@ -464,8 +464,15 @@ describe('RunMetrics', () => {
     const none = devices.map(() => 0);
     const shape = {
       ...SHAPE,
-      ...{ models: 1, classes: 1, poolBatch: [1], uplinks: 1, downlinks: 1 },
-      ...{ poolDevices: [8], deviceClass: none, uplinkOf: none, downlinkOf: none },
+      models: 1,
+      classes: 1,
+      poolBatch: [1],
+      uplinks: 1,
+      downlinks: 1,
+      poolDevices: [8],
+      deviceClass: none,
+      uplinkOf: none,
+      downlinkOf: none,
       deviceShare: devices.map(() => 1 / 5),
     };
     const metrics = new RunMetrics(shape, { windowNs: DURATION_NS });

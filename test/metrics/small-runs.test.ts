@@ -86,8 +86,14 @@ describe('RunMetrics', () => {
     const figures = begun(TWO_HALVES, {}).figures(10e9);
     expect(figures).toStrictEqual({
       overall: {
-        ...{ arrived: 0, inTime: 0, late: 0, dropped: 0, failed: 0 },
-        ...{ offeredRps: 0, throughputRps: 0, goodputRps: 0 },
+        arrived: 0,
+        inTime: 0,
+        late: 0,
+        dropped: 0,
+        failed: 0,
+        offeredRps: 0,
+        throughputRps: 0,
+        goodputRps: 0,
       },
       models: [figures.overall],
       drops: [],

@@ -28,8 +28,16 @@ describe('WindowFold', () => {
     expect(folded(10e9).figures(10e9)).toStrictEqual([
       {
         fromS: 0,
-        ...{ arrived: 0, inTime: 0, late: 0, dropped: 0, failed: 0 },
-        ...{ offeredRps: 0, goodputRps: 0, batches: 0, utilisation: [0], attainments: [null] },
+        arrived: 0,
+        inTime: 0,
+        late: 0,
+        dropped: 0,
+        failed: 0,
+        offeredRps: 0,
+        goodputRps: 0,
+        batches: 0,
+        utilisation: [0],
+        attainments: [null],
       },
     ]);
   });
@@ -53,7 +61,9 @@ describe('WindowFold', () => {
     expect(windows[0]).toMatchObject({
       latencyMs: { mean: 4000, p50: 1000, p99: 7000, max: 7000 },
       splitMs: { queueing: 2250, transfer: 1000, compute: 750 },
-      ...{ attainment: 0.5, goodputRps: 0.5, attainments: [0.5] },
+      attainment: 0.5,
+      goodputRps: 0.5,
+      attainments: [0.5],
     });
     expect(windows[0]).not.toHaveProperty('invalidRate');
     expect(windows[1]).toMatchObject({ attainment: 0, invalidRate: 0.75, attainments: [0] });

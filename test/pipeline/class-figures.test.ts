@@ -10,6 +10,7 @@ test('classFigures() names every measured batch that a latency of the plan is of
   expect([1, 2, 3, 4].map((batch) => batches(batch))).toEqual([[1], [1, 4], [1, 4], [1, 4]]);
   expect(batches(5)).toEqual([1, 4]);
   expect(classFigures(profile, { device: 'T4', virtual: 2, batch: 1 })).toEqual({
-    ...{ className: 'T4', cells: [{ virtual: 2, batch: 1 }] },
+    className: 'T4',
+    cells: [{ virtual: 2, batch: 1 }],
   });
 });

@@ -89,8 +89,12 @@ describe('planGiven()', () => {
     const asked = example();
     asked.spec.stages[3]!.replicas = 100_000;
     expect(planned(asked).placement.at(-1)).toEqual({
-      ...{ server: 'T4-0', gpu: 0, count: 100_000 },
-      ...{ class: 'T4', virtual: 1, stages: ['merge'] },
+      server: 'T4-0',
+      gpu: 0,
+      count: 100_000,
+      class: 'T4',
+      virtual: 1,
+      stages: ['merge'],
     });
   });
 

@@ -7,7 +7,12 @@ import { cases } from '../cases.js';
 const CASES = cases(200, 2000);
 
 const setOf = (stage: number, replicas: number, standby = 0, virtual = 1): DeviceSet => ({
-  ...{ device: 'g', virtual, stages: [stage], replicas, standby, shared: false },
+  device: 'g',
+  virtual,
+  stages: [stage],
+  replicas,
+  standby,
+  shared: false,
 });
 
 describe('spreadUnits()', () => {

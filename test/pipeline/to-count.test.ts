@@ -3,7 +3,10 @@ import type { PipelineSpec, Profile, TensorSpec } from '../../src/formats/index.
 import { type RunPipeline, resolveRun } from '../../src/pipeline/to-count.js';
 
 const tensor = (name: string, size = 1): TensorSpec => ({
-  ...{ name, dtype: 'float32', shape: [1, size], batchAxis: 0 },
+  name,
+  dtype: 'float32',
+  shape: [1, size],
+  batchAxis: 0,
 });
 const profile = { model: { name: 'm', inputs: [tensor('x', 2)], outputs: [tensor('y', 2)] } } as Profile;
 const high = { output: 'y', index: 0, atLeast: 0 };
@@ -16,7 +19,9 @@ function resolve(stages: PipelineSpec['stages'], exclusive?: string[][]) {
   );
 }
 const stage = (name: string, next?: PipelineSpec['stages'][number]['next'], x = 'request.x') => ({
-  ...{ name, profile: 'm.json', inputs: { x } },
+  name,
+  profile: 'm.json',
+  inputs: { x },
   ...(next && { next }),
 });
 const told = (resolved: ReturnType<typeof resolve>) =>

@@ -28,12 +28,18 @@ describe('a stage with replicas of several classes', () => {
     const l4Rps = 4e6 / 6000;
     const t4Rps = 4e6 / 12_000;
     expect(stages.find(({ name }) => name === 'face')).toMatchObject({
-      ...{ device: 'L4', virtual: 1, replicas: 1, latencyUsByBatch: [3000, null, null, 6000] },
+      device: 'L4',
+      virtual: 1,
+      replicas: 1,
+      latencyUsByBatch: [3000, null, null, 6000],
       throughputRps: l4Rps,
       maxProvisioningRatio: (500 * 0.75) / (l4Rps + 2 * t4Rps),
       others: [
         {
-          ...{ device: 'T4', virtual: 1, replicas: 2, latencyUsByBatch: [6000, null, null, 12_000] },
+          device: 'T4',
+          virtual: 1,
+          replicas: 2,
+          latencyUsByBatch: [6000, null, null, 12_000],
           throughputRps: t4Rps,
         },
       ],
@@ -141,7 +147,10 @@ describe('a plan of a stage with replicas of several classes', () => {
       return [...pipelinePlanFaults(changed), ...recountFaults(changed)].map(({ path }) => path);
     };
     for (const [key, value] of Object.entries({
-      ...{ device: 'L4', virtual: 2, replicas: 3, throughputRps: 4e6 / 12_001 },
+      device: 'L4',
+      virtual: 2,
+      replicas: 3,
+      throughputRps: 4e6 / 12_001,
       latencyUsByBatch: [6000, null, null, 12_001],
     }))
       expect([key, edited(key, value).length > 0]).toEqual([key, true]);

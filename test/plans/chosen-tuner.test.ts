@@ -70,12 +70,26 @@ describe('chosenTuner()', () => {
     expect(scheduler.tuner).toMatchObject({ envelope, gpus: {}, activationDelayNs: 2e7 });
     expect(scheduler.tuner?.sets).toEqual([
       {
-        ...{ pools: [1, 2], deviceClass: 'cpu', virtual: 1, replicas: 1, most: 16 },
-        ...{ workS: 0.5 / 20 + 0.5 / 10, visits: 1, batch: 2, provisioning: 0.8 },
+        pools: [1, 2],
+        deviceClass: 'cpu',
+        virtual: 1,
+        replicas: 1,
+        most: 16,
+        workS: 0.5 / 20 + 0.5 / 10,
+        visits: 1,
+        batch: 2,
+        provisioning: 0.8,
       },
       {
-        ...{ pools: [0], deviceClass: 'cpu', virtual: 1, replicas: 2, most: 16 },
-        ...{ workS: 1 / 50, visits: 1, batch: 4, provisioning: 0.1 },
+        pools: [0],
+        deviceClass: 'cpu',
+        virtual: 1,
+        replicas: 2,
+        most: 16,
+        workS: 1 / 50,
+        visits: 1,
+        batch: 4,
+        provisioning: 0.1,
       },
     ]);
     expect((plan as PipelinePlan).placement).toHaveLength(32);
@@ -91,7 +105,7 @@ describe('chosenTuner()', () => {
     const atNs = Array.from({ length: 900 }, (_, i) => (i * 1e9) / 300);
     const sets = tuned.sets.map((set) => ({ ...set, most: 100 }));
     const load = {
-      ...{ envelope: [{ windowUs: 1e6, requests: 10 }] },
+      envelope: [{ windowUs: 1e6, requests: 10 }],
       ahead: { windowS: 1, requests: [300, 300, 300] },
     };
     for (const kind of ['inferline', 'oracle'] as const) {

@@ -71,12 +71,25 @@ describe('PLANS', () => {
       const parts = planOf(plan).parts(plan);
       expect(
         parts.map(({ application, name, pipeline: route, partition, stage, device, virtual, batch }) => ({
-          ...{ application, name, route, partition, stage, device, virtual, batch },
+          application,
+          name,
+          route,
+          partition,
+          stage,
+          device,
+          virtual,
+          batch,
         })),
       ).toEqual(
         pools.map(({ model, pipeline: route, partition, stage, deviceClass, virtual, batch }) => ({
-          ...{ application: model, name: models[model]?.name, route, partition, stage },
-          ...{ device: deviceClass, virtual, batch },
+          application: model,
+          name: models[model]?.name,
+          route,
+          partition,
+          stage,
+          device: deviceClass,
+          virtual,
+          batch,
         })),
       );
       parts.forEach(({ latencyUsByBatch }, i) => {

@@ -75,7 +75,10 @@ describe('a plan with priorities', () => {
     const applications = [1, 3, 5, 7].map((weight, i) => ({ name: `a${i}`, sloMs: 50, share: 0.25, weight }));
     const planWith = (priorities: Record<string, number>) =>
       pipelineOf([{ name: 's', batch: 2 }], [['s']], {
-        ...{ name: 'p', sloMs: 50, throughputRps: 100, applications },
+        name: 'p',
+        sloMs: 50,
+        throughputRps: 100,
+        applications,
         serving: { scheduler: 'room-first', priorities },
       });
     const faults = (priorities: Record<string, number>) => {

@@ -12,7 +12,10 @@ const NAMES = ['x', 'a', 'b', 'c'];
 
 /** Each of these blocks has one node. Their inputs are x, a, and both b and x. */
 const files: BlockFile[] = [['x'], ['a'], ['b', 'x']].map((inputs, k) => ({
-  ...{ from: k, to: k + 1, path: `${k}.onnx`, inputs },
+  from: k,
+  to: k + 1,
+  path: `${k}.onnx`,
+  inputs,
 }));
 
 function tensorOf(name: string): TensorData {

@@ -71,8 +71,12 @@ function trialOf(bytes: Uint8Array, through: Executor) {
   const data = Float32Array.from([...(first.data as Float32Array), ...(second.data as Float32Array)]);
   const feeds = (x: TensorData): Tensors => ({ x });
   return {
-    ...{ executor: through, model: readModel(bytes), folder },
-    ...{ first: feeds(first), second: feeds(second), both: feeds({ ...first, dims: [2, 8, 64], data }) },
+    executor: through,
+    model: readModel(bytes),
+    folder,
+    first: feeds(first),
+    second: feeds(second),
+    both: feeds({ ...first, dims: [2, 8, 64], data }),
   };
 }
 

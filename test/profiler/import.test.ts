@@ -257,7 +257,9 @@ describe('importOrtProfile()', () => {
           [
             {
               text: JSON.stringify([event('model_run', 9), ...events, event('model_run', 9)]),
-              ...{ path: 'a', device: 'cpu', batch: 1 },
+              path: 'a',
+              device: 'cpu',
+              batch: 1,
             },
           ],
           { model: 'm', cutBytes: [0] },

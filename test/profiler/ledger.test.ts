@@ -11,21 +11,24 @@ const DEVICE = { provider: 'cpu', threads: 1 } as const;
 
 function ledger(resume?: Profile, count = 2): Ledger {
   const prepared = {
-    ...{
-      name: 'made',
-      sha256: '0'.repeat(64),
-      data: [],
-      inputs: [],
-      outputs: [],
-      dims: {},
-      boundary: 'exact',
-    },
-    ...{ layers: [], model: { graph: { outputs: [] } }, fixedBatch: undefined, measuredShapes: {} },
+    name: 'made',
+    sha256: '0'.repeat(64),
+    data: [],
+    inputs: [],
+    outputs: [],
+    dims: {},
+    boundary: 'exact',
+    layers: [],
+    model: { graph: { outputs: [] } },
+    fixedBatch: undefined,
+    measuredShapes: {},
   };
   const blocks = Array.from({ length: count }, (_, k) => ({ cutBytes: k + 1 < count ? 4 : 0 }));
   const campaign = {
     devices: [{ className: 'cpu', device: DEVICE }],
-    ...{ batchSizes: [4], limits: DEFAULT_LIMITS, virtualSizesOf: () => [1] },
+    batchSizes: [4],
+    limits: DEFAULT_LIMITS,
+    virtualSizesOf: () => [1],
   };
   const made = new Ledger(prepared as unknown as PreparedModel, campaign, {
     blocks,

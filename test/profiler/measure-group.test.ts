@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../src/profiler/types.js';
 class MadeStand implements Stand {
   readonly stops: MeasurePace[] = [];
   released = 0;
-  #loaded = 0;
+  private loaded = 0;
 
   constructor(
     private readonly unitMs: number,
@@ -16,7 +16,7 @@ class MadeStand implements Stand {
   ) {}
 
   async load() {
-    const models = [this.#loaded++];
+    const models = [this.loaded++];
     const release = async () => {
       this.released++;
     };

@@ -21,7 +21,8 @@ function preparedOf(bytes: number): PreparedModel {
   const findings = NAMES.map((name): [string, TensorFinding] => [
     name,
     {
-      ...{ kind: 'tensor', batching: { kind: 'stacked', axis: 0 } },
+      kind: 'tensor',
+      batching: { kind: 'stacked', axis: 0 },
       spec: { name, dtype: 'float32', shape: [1, bytes / 4], batchAxis: 0 },
     },
   ]);
@@ -42,7 +43,8 @@ function madeStand() {
   const load: Stand['load'] = async (path) => {
     loaded.push(path);
     return {
-      ...{ models: [0], loadMs: loaded.length },
+      models: [0],
+      loadMs: loaded.length,
       release: async () => void loaded.splice(loaded.indexOf(path), 1),
     };
   };

@@ -8,15 +8,21 @@ const said = (...cutFaults: (CutFault | undefined)[]) => missingCuts({ cutFaults
 
 const SAME = noPlace('the cut is the same as an earlier one');
 const MIXED: TensorFault = {
-  ...{ name: 'size', way: 'made by A and last used by B', code: 'batch' },
+  name: 'size',
+  way: 'made by A and last used by B',
+  code: 'batch',
   why: 'cannot be sent: no single axis grows with the batch (x, y)',
 };
 const TEXT: TensorFault = {
-  ...{ name: 'label', way: 'made by C and an output', code: 'type' },
+  name: 'label',
+  way: 'made by C and an output',
+  code: 'type',
   why: 'is string, which cannot be sent; float32, bool can',
 };
 const open = (name: string): TensorFault => ({
-  ...{ name, way: 'made by D and last used by E', code: 'size' },
+  name,
+  way: 'made by D and last used by E',
+  code: 'size',
   why: 'cannot be sent: its size depends on the data (x and y)',
 });
 

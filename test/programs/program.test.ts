@@ -9,9 +9,16 @@ const EXAMPLES = fileURLToPath(new URL('../../examples/workflows/programs/', imp
 /** complaintsOf gives what TypeScript says of each file. Those that `texts` has are read from there. */
 function complaintsOf(files: readonly string[], texts: ReadonlyMap<string, string>): Map<string, string[]> {
   const options: ts.CompilerOptions = {
-    ...{ allowJs: true, checkJs: true, noEmit: true, strict: true, types: [], lib: ['lib.es2023.d.ts'] },
-    ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
-    ...{ target: ts.ScriptTarget.ES2023, skipLibCheck: true },
+    allowJs: true,
+    checkJs: true,
+    noEmit: true,
+    strict: true,
+    types: [],
+    lib: ['lib.es2023.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2023,
+    skipLibCheck: true,
   };
   const host = ts.createCompilerHost(options);
   const { readFile, fileExists, getSourceFile } = host;

@@ -6,9 +6,7 @@ import { numbers } from './fake-driver.js';
 import { ONE, programOf, started, turn } from './started.js';
 import { wanderingProgram } from './wandering.js';
 
-const SIZES = {
-  ...{ application: 'debate', requestBytes: 8, outputBytes: (task: number) => 100 + task },
-};
+const SIZES = { application: 'debate', requestBytes: 8, outputBytes: (task: number) => 100 + task };
 
 /** runOf makes a recorded run, which a file may have. */
 function runOf(calls: readonly RecordedProgramCall[]): Run | undefined {
@@ -34,7 +32,10 @@ describe('recordedRun()', () => {
     const run = runOf(recorded) as Run;
     for (const task of run.tasks) delete task.thinkMs;
     expect(run).toEqual({
-      ...{ kind: 'run', version: '1.1', application: 'debate', requestBytes: 8 },
+      kind: 'run',
+      version: '1.1',
+      application: 'debate',
+      requestBytes: 8,
       tasks: [
         { component: 'turn', inputs: ['request'], after: [], outputBytes: 100, rows: 1 },
         { component: 'add', inputs: [0, 'request'], after: [], outputBytes: 101, rows: 1 },

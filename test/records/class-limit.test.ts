@@ -3,7 +3,10 @@ import type { TensorSpec } from '../../src/formats/index.js';
 import { classLimitOf } from '../../src/records/index.js';
 
 const tells = (name: string, classes: number): TensorSpec => ({
-  ...{ name, dtype: 'float32', shape: [1, classes], batchAxis: 0 },
+  name,
+  dtype: 'float32',
+  shape: [1, classes],
+  batchAxis: 0,
 });
 
 describe('classLimitOf()', () => {

@@ -78,8 +78,10 @@ describe('records', () => {
     const limit = { model: 'a', classes: 10 };
     const text = `${HEAD}1,a,0,0,1\n1,other,12,0,1\n1,other,2.5,0,\n1,another,,0,1\n`;
     expect(await recordsOf(text, ['a'], limit)).toEqual({
-      ...{ samples: 1, models: ['a'] },
-      ...{ correct: [Uint8Array.of(1)], certainty: [Float64Array.of(1)] },
+      samples: 1,
+      models: ['a'],
+      correct: [Uint8Array.of(1)],
+      certainty: [Float64Array.of(1)],
     });
     expect(await messages(`${text}1,other,0,1,1\n1,,0,0,1\n2,other,0,,1\n`, ['a'], limit)).toEqual([
       'line 6: the label of sample 1 is 1, and on line 2 it is 0',

@@ -66,8 +66,15 @@ describe('compareTable()', () => {
 describe('a comparison on a screen of 80 columns', () => {
   it('keeps its rows in a line each, and names the columns that it leaves out', async () => {
     const row: CompareRow = {
-      ...{ ...ROW, mix: { L4: 25, T4: 75 }, slo: '9.763x', margin: 0.4, hourlyCost: 12.4, frontier: true },
-      ...{ costPerMillionRequests: 4.63, heldRps: 110, costPerMillionHeld: 5.21 },
+      ...ROW,
+      mix: { L4: 25, T4: 75 },
+      slo: '9.763x',
+      margin: 0.4,
+      hourlyCost: 12.4,
+      frontier: true,
+      costPerMillionRequests: 4.63,
+      heldRps: 110,
+      costPerMillionHeld: 5.21,
     };
     const rows = Array.from({ length: 8 }, (_, i) => ({ ...row, margin: 0.4 + i / 100 }));
     const table = compareTable(documentOf(rows), 'pooled-plan');
@@ -84,7 +91,10 @@ describe('a comparison on a screen of 80 columns', () => {
 
 describe('a comparison by cost', () => {
   const costing = (mix: Record<string, number>, used: Record<string, number>, cost: number): CompareRow => ({
-    ...{ ...ROW, mix, used, hourlyCost: cost },
+    ...ROW,
+    mix,
+    used,
+    hourlyCost: cost,
     objective: { kind: 'cost', value: cost, bound: cost, gap: 0 },
   });
   const rows = [
@@ -136,7 +146,11 @@ describe('a comparison by cost', () => {
 
 describe('compareHeadline()', () => {
   const mixOf = (mix: Record<string, number>, value: number, throughputRps: number, hourlyCost: number) => ({
-    ...{ ...ROW, mix, used: mix, throughputRps, hourlyCost },
+    ...ROW,
+    mix,
+    used: mix,
+    throughputRps,
+    hourlyCost,
     objective: { kind: 'throughput', value, bound: value, gap: 0 } as const,
     models: [
       { name: 'a', throughputRps: value },
@@ -188,8 +202,12 @@ describe('compareNotes()', () => {
 
   it('says of cascades whose intervals overlap that which is more accurate for other samples is open', () => {
     const cascade = (devices: number, accuracy: number, [low, high]: [number, number]): CompareRow => ({
-      ...{ mix: { L4: devices }, sloMs: [50], status: 'optimal', hourlyCost: 1 },
-      ...{ objective: { kind: 'accuracy', value: accuracy, bound: accuracy, gap: 0 }, accuracy },
+      mix: { L4: devices },
+      sloMs: [50],
+      status: 'optimal',
+      hourlyCost: 1,
+      objective: { kind: 'accuracy', value: accuracy, bound: accuracy, gap: 0 },
+      accuracy,
       accuracyInterval: { low, high, samples: 400 },
     });
     const rows = [cascade(1, 0.8, [0.75, 0.84]), cascade(2, 0.85, [0.81, 0.88]), cascade(3, 0.6, [0.5, 0.7])];

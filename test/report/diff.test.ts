@@ -13,7 +13,8 @@ it('differences of gear plans show what changes, and nothing that stays', () => 
   const before = gearPlan(given);
   const after = {
     ...gearPlan({ ...given, held: [[0], [0]], gears: [gearOf(100), gearOf(200)] }),
-    ...{ accuracy: 0.625, switching: { intervalMs: 100, alpha: 4 } },
+    accuracy: 0.625,
+    switching: { intervalMs: 100, alpha: 4 },
   };
   const diff = { ...emittedHead('plan-diff', []), ...diffGears(before, after) };
   expect(diffHeadline(diff)).toBe(

@@ -8,16 +8,17 @@ const samples = {
   confidence: 0.95,
   stages: [
     {
-      ...{
-        name: 'detect',
-        visits: 1000,
-        independentScaleFactor: 1,
-        scaleFactor: { share: 1, low: 0.9, high: 1 },
-      },
+      name: 'detect',
+      visits: 1000,
+      independentScaleFactor: 1,
+      scaleFactor: { share: 1, low: 0.9, high: 1 },
       edges: [{ ...share, to: 'face', taken: 40, of: 100, probability: 0.4 }],
     },
     {
-      ...{ name: 'face', visits: 40, independentScaleFactor: 0.5, scaleFactor: share },
+      name: 'face',
+      visits: 40,
+      independentScaleFactor: 0.5,
+      scaleFactor: share,
       edges: [{ ...share, to: 'name', taken: 16, of: 40, probability: 0.4, probabilityBefore: 0.6 }],
     },
   ],

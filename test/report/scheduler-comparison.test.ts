@@ -5,12 +5,16 @@ import { schedulersParts } from '../../src/report/index.js';
 const same = (value: number): ComparedFigure => ({ mean: value, low: value, high: value });
 
 const ROW: ComparedScheduler = {
-  ...{ scheduler: 'pard', policy: {} },
+  scheduler: 'pard',
+  policy: {},
   goodputRps: same(114),
   attainment: { mean: 0.95, low: 0.9411, high: 0.9589 },
   dropRate: same(0.05),
   invalidRate: same(0.0123),
-  ...{ meanMs: same(40), p50Ms: same(38), p95Ms: same(70), p99Ms: same(81.25) },
+  meanMs: same(40),
+  p50Ms: same(38),
+  p95Ms: same(70),
+  p99Ms: same(81.25),
   worstWindows: [
     { seconds: 1, leastGoodputRps: same(80), leastAttainment: same(0.7), largestDropRate: same(0.3) },
     { seconds: 10, leastGoodputRps: same(100), leastAttainment: same(0.9), largestDropRate: same(0.1) },
@@ -18,15 +22,24 @@ const ROW: ComparedScheduler = {
   dropsByStage: { entry: same(0), detect: same(0.04), read: same(0), count: same(0.01) },
 };
 const QUIET: ComparedScheduler = {
-  ...{ scheduler: 'fifo', policy: {} },
+  scheduler: 'fifo',
+  policy: {},
   goodputRps: same(0),
   worstWindows: [{ seconds: 1 }, { seconds: 10 }],
 };
 const COMPARISON: SchedulerComparison = {
-  ...{ kind: 'scheduler-comparison', version: '1.0', seed: 4, runs: 1, complete: true },
+  kind: 'scheduler-comparison',
+  version: '1.0',
+  seed: 4,
+  runs: 1,
+  complete: true,
   workload: { arrivals: 'poisson', durationS: 10, models: [{ name: 'a', rps: 120, loadFactor: 0.8 }] },
-  ...{ transfers: 'links', execution: { slow: 1, jitter: 'none' }, percentileError: 0 },
-  ...{ planned: 'fifo', rows: [ROW, QUIET], skipped: [] },
+  transfers: 'links',
+  execution: { slow: 1, jitter: 'none' },
+  percentileError: 0,
+  planned: 'fifo',
+  rows: [ROW, QUIET],
+  skipped: [],
 };
 
 const tables = (comparison: SchedulerComparison) =>

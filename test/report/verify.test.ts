@@ -10,7 +10,9 @@ import {
 
 const attainment = (simulated: number, live: number) => ({
   name: 'attainment' as const,
-  ...{ simulated, live, difference: live - simulated },
+  simulated,
+  live,
+  difference: live - simulated,
 });
 
 const verification: Verification = {
@@ -27,12 +29,27 @@ const verification: Verification = {
   models: [],
   executions: [
     {
-      ...{ model: 'm', pipeline: 1, partition: 0, class: 'slow', virtual: 2, batch: 4 },
-      ...{ simulatedBatches: 10, liveBatches: 1200, plannedUs: 40_000, measuredUs: 44_000, factor: 1.1 },
+      model: 'm',
+      pipeline: 1,
+      partition: 0,
+      class: 'slow',
+      virtual: 2,
+      batch: 4,
+      simulatedBatches: 10,
+      liveBatches: 1200,
+      plannedUs: 40_000,
+      measuredUs: 44_000,
+      factor: 1.1,
     },
     {
-      ...{ model: 'm', pipeline: 1, partition: 0, class: 'slow', virtual: 2, batch: 3 },
-      ...{ simulatedBatches: 1, liveBatches: 0 },
+      model: 'm',
+      pipeline: 1,
+      partition: 0,
+      class: 'slow',
+      virtual: 2,
+      batch: 3,
+      simulatedBatches: 1,
+      liveBatches: 0,
     },
   ],
   causes: {

@@ -10,7 +10,10 @@ const MOST_TOLD = 4000;
 const MOST_FOR_A_BYTE = 15;
 
 const tensor = (name: string, dtype: string, width: number) => ({
-  ...{ name, dtype, shape: [1, width], batchAxis: 0 },
+  name,
+  dtype,
+  shape: [1, width],
+  batchAxis: 0,
 });
 function modelOf(dtype: string, width = 4): AskedModel {
   const outputs = ['y', 'z'].map((name) => tensor(name, 'float32', width));

@@ -39,7 +39,8 @@ describe('Drops.ending()', () => {
       { sloMs: 100, pipelines: [1, 2].map(() => ({ throughputRps: 1, parts: [part, part] })) },
     ]);
     const cascade = gearPlan({
-      ...{ latencyUs: [[1000], [2000]], held: [[0], [1]] },
+      latencyUs: [[1000], [2000]],
+      held: [[0], [1]],
       gears: [{ toRps: 10, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] }],
     });
     const stageOf = (plan: Parameters<typeof planTopologyOf>[0], pool: number) => {
@@ -167,10 +168,14 @@ describe('a request that a server drops', () => {
   inWholeRun('is told its stage, and to come back when the rows that are open have been served', async () => {
     const server = await servedChain();
     expect(await sendChain(server, 1)).toEqual({
-      ...{ status: 503, retryAfter: '8', type: 'application/json' },
+      status: 503,
+      retryAfter: '8',
+      type: 'application/json',
       json: {
         error: 'Dropped at slow: it could not be answered by its deadline',
-        ...{ reason: 'deadline', place: 'slow', stage: 'slow' },
+        reason: 'deadline',
+        place: 'slow',
+        stage: 'slow',
       },
     });
     // The deadline is to pass while the first stage runs, which a busy machine may begin too late.
@@ -180,7 +185,8 @@ describe('a request that a server drops', () => {
       return atFirst && tries > 1 ? ask(tries - 1) : reply;
     };
     expect(await ask(20)).toMatchObject({
-      ...{ status: 503, retryAfter: '8' },
+      status: 503,
+      retryAfter: '8',
       json: { reason: 'deadline', place: 'match', stage: 'match' },
     });
     expect(await sendChain(server, 0)).toMatchObject({ status: 200, retryAfter: null });
@@ -195,10 +201,14 @@ describe('a request that a server drops', () => {
     const data = [...inputOf(1).data];
     const inputs = [{ name: 'x', shape: [1, WIDTH], datatype: 'FP32', data }];
     expect(await post(server, 'tiny', { parameters: { timeout: 1 }, inputs })).toEqual({
-      ...{ status: 503, retryAfter: '1', type: 'application/json' },
+      status: 503,
+      retryAfter: '1',
+      type: 'application/json',
       json: {
         error: 'Dropped at pipeline0/partition0: it could not be answered by its deadline',
-        ...{ reason: 'deadline', place: 'pipeline0/partition0', stage: 'pipeline0/partition0' },
+        reason: 'deadline',
+        place: 'pipeline0/partition0',
+        stage: 'pipeline0/partition0',
       },
     });
   });

@@ -73,7 +73,12 @@ describe('A server with an executor that hangs', () => {
       expect(events).toContainEqual({ kind: 'drainTimedOut', requests: 5, ms: 300 });
       const closed = events.find((event) => event.kind === 'closed');
       expect(closed?.outcomes).toEqual({
-        ...{ in_time: 0, late: 0, dropped: 5, failed: 0, cancelled: 0, refused: 0 },
+        in_time: 0,
+        late: 0,
+        dropped: 5,
+        failed: 0,
+        cancelled: 0,
+        refused: 0,
       });
       const text = await server.metricsText();
       expect(text).toMatch(/inferplan_outcomes_total\{model="tiny",outcome="dropped"\} 5/);

@@ -27,7 +27,9 @@ function written(outputs: Tensors, binary: (name: string) => boolean) {
 }
 
 const numbers = (count: number, of: (i: number) => number): TensorData => ({
-  ...{ dtype: 'float32', dims: [1, count], data: Float32Array.from({ length: count }, (_, i) => of(i)) },
+  dtype: 'float32',
+  dims: [1, count],
+  data: Float32Array.from({ length: count }, (_, i) => of(i)),
 });
 
 describe('inferResponseOf()', () => {
@@ -50,7 +52,8 @@ describe('inferResponseOf()', () => {
     const { body, pieces, taken, steps, headerLength } = written({ x, y, z: y }, (name) => name !== 'y');
     expect(body.subarray(headerLength).equals(Buffer.concat([bytesOf(x), bytesOf(y)]))).toBe(true);
     expect(JSON.parse(body.subarray(0, headerLength).toString())).toMatchObject({
-      ...{ model_name: 'm', id: 'i' },
+      model_name: 'm',
+      id: 'i',
       outputs: [
         { name: 'x', parameters: { binary_data_size: 4_000_000 } },
         { name: 'y', data: [0, 1, 2] },

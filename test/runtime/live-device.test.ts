@@ -22,7 +22,10 @@ async function oneFile(offset: number, isInner: boolean) {
   await writeFile(file, bytes);
   const spec = (name: string) => ({ name, dtype: 'float32', shape: [1, FEATURES], batchAxis: 0 });
   const work = {
-    ...{ file, digests: { sha256: sha256Of(bytes), data: [] }, fileBytes: 0, carried: new Set<string>() },
+    file,
+    digests: { sha256: sha256Of(bytes), data: [] },
+    fileBytes: 0,
+    carried: new Set<string>(),
     inputs: [{ spec: spec('x'), from: ['x'], isInner }],
     outputs: [{ spec: spec('y'), key: 'y' }],
   };

@@ -4,7 +4,9 @@ import { gearPlan } from '../gear-plans.js';
 
 /** Two ranges that are planned to be as frequent as one another: up to 50 requests/s, and up to 100. */
 const PLAN = gearPlan({
-  ...{ latencyUs: [[1]], held: [[0]], intervalMs: 100 },
+  latencyUs: [[1]],
+  held: [[0]],
+  intervalMs: 100,
   gears: [50, 100].map((toRps) => ({ toRps, steps: [{ model: 0 }] })),
 });
 

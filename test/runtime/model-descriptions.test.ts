@@ -15,8 +15,11 @@ it('modelMetadata() tells a load client what it needs to know of the plan', asyn
     expect(modelMetadata(bundle.models[0]!, { bundle, serving })).toMatchObject({
       name: 'tiny',
       properties: {
-        ...{ slo_ms: '250', planned_rps: '8000', weight: String(planned?.weight) },
-        ...{ scheduler: 'fifo', policy: '{"drop":"never","slackNs":7}' },
+        slo_ms: '250',
+        planned_rps: '8000',
+        weight: String(planned?.weight),
+        scheduler: 'fifo',
+        policy: '{"drop":"never","slackNs":7}',
         plan_notes: JSON.stringify(notes),
       },
     });

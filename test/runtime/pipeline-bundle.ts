@@ -30,10 +30,13 @@ export async function writePipelineBundle(
   const { inputs, outputs } = servedPipelineOf(plan);
   const served: TensorSpec[] = outputs.map(({ spec }) => spec);
   const manifest: Bundle = {
-    ...{ kind: 'bundle', version: '1.1', target: 'local' },
+    kind: 'bundle',
+    version: '1.1',
+    target: 'local',
     plan: { path: 'plan.json', sha256: await sha256OfFile(join(folder, 'plan.json')) },
     models: (plan.applications ?? [plan]).map(({ name }) => ({ name, inputs: [...inputs], outputs: served })),
-    ...{ partitions: [], stages },
+    partitions: [],
+    stages,
     devices: { cpu: { provider: 'cpu', threads: 1 } },
   };
   change?.(manifest);

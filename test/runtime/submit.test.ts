@@ -89,7 +89,8 @@ describe('Intake.submit(), with no server,', () => {
     const engine = await started(twoPartitions(4, 60_000));
     const inputs = { x: inputOf(1) };
     expect(await engine.intake.submit(TINY, inputs, { timeoutUs: 1 })).toMatchObject({
-      ...{ kind: 'dropped', reason: 'deadline' },
+      kind: 'dropped',
+      reason: 'deadline',
     });
     const drained = engine.drain();
     expect(await engine.intake.submit(TINY, inputs)).toMatchObject({ kind: 'dropped', reason: 'draining' });
@@ -140,7 +141,8 @@ describe('Intake, before any driver that it is given,', () => {
     expect(await intake.submit({ model: 'huge' }, inputs)).toEqual(none);
     expect(intake.admit({ model: 'huge' })).toEqual(none);
     expect(await intake.submit({ model: 'tiny', version: '2' }, inputs)).toEqual({
-      ...{ kind: 'unknown', why: 'Model tiny has no version "2"; it has 1' },
+      kind: 'unknown',
+      why: 'Model tiny has no version "2"; it has 1',
     });
     expect(script.arrivals).toEqual([]);
     expect(await metric(counters, 'nv_inference_request_failure{')).toBeUndefined();
@@ -151,7 +153,8 @@ describe('Intake, before any driver that it is given,', () => {
     const x = inputOf(1);
     const ending = await intake.submit(TINY, { X: x, x: { ...x, dtype: 'float64' } });
     expect(ending).toEqual({
-      ...{ kind: 'refused', model: 'tiny' },
+      kind: 'refused',
+      model: 'tiny',
       faults: [
         { path: 'input X', message: `is not one of the model's; it takes x FP32[-1, ${WIDTH}]` },
         { path: 'input x', message: 'its datatype is FP64; it must be FP32' },

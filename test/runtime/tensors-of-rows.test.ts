@@ -64,7 +64,13 @@ describe('keepOutputs()', () => {
 
 describe('answerOf()', () => {
   const model: LiveModel = {
-    ...{ name: 'm', sloNs: 1, inputs: [], inputKeys: [], maxRows: 4, plannedRps: 1, weight: 1 },
+    name: 'm',
+    sloNs: 1,
+    inputs: [],
+    inputKeys: [],
+    maxRows: 4,
+    plannedRps: 1,
+    weight: 1,
     outputs: [spec('y'), spec('z')],
     outputKeys: ['end a.y', 'b.z'],
     mayLackOutputs: true,

@@ -8,7 +8,10 @@ import { type Labelled, readLabels } from '../../src/samples/labels.js';
 import { npy } from './numpy-files.js';
 
 const scores = (classes: number, more: Partial<TensorSpec> = {}): TensorSpec => ({
-  ...{ name: 'scores', dtype: 'float32', shape: [1, classes], batchAxis: 0 },
+  name: 'scores',
+  dtype: 'float32',
+  shape: [1, classes],
+  batchAxis: 0,
   ...more,
 });
 const LABELLED: Labelled = {
@@ -32,7 +35,8 @@ async function read(content: string | Buffer, asked: Labelled = LABELLED, name =
   const faults = told.count === 0 ? [] : told.error('read').faults;
   expect(found === undefined).toBe(faults.length > 0);
   expect(found?.file ?? { path, sha256: sha256Of(Buffer.from(content)) }).toEqual({
-    ...{ path, sha256: sha256Of(Buffer.from(content)) },
+    path,
+    sha256: sha256Of(Buffer.from(content)),
   });
   return found?.labels ?? faults.map(({ path, message }) => `${path.replace(`${folder}/`, '')}: ${message}`);
 }
@@ -109,10 +113,7 @@ describe('recordFamily()', () => {
   const family = (labels: readonly number[]) =>
     recordFamily(
       labels.map(() => ({})),
-      {
-        ...{ executor, labels, certainty: 'top-2' },
-        models: [{ name: 'm', file: 'm.onnx', output: 'scores' }],
-      },
+      { executor, labels, certainty: 'top-2', models: [{ name: 'm', file: 'm.onnx', output: 'scores' }] },
     );
 
   it('writes what a model says of each sample', async () => {

@@ -71,7 +71,10 @@ describe('applications that share stages', () => {
           Math.floor(16 * streamOf(seed, `${arrival} ${row} ${pool}`).uniform());
         const serve = (slosNs: number[], sent: typeof arrivals) => {
           const { ended, executed } = runVirtual({
-            ...{ topology: shared(topology, slosNs), arrivals: sent, verdict, ...chosen },
+            topology: shared(topology, slosNs),
+            arrivals: sent,
+            verdict,
+            ...chosen,
           });
           return { ended, executed };
         };
@@ -95,7 +98,10 @@ describe('applications that share stages', () => {
         const { sloNs } = topology.models[0] as ServedModel;
         const slosNs = [0.4, 1, 5].map((factor) => Math.round(factor * sloNs));
         surviveStorm(seed, shared(topology, slosNs), cases(200, 300), {
-          ...{ makeCore: coreOf(name, seed), handsAhead: true, shed: seed % 2 === 0, comesBack: true },
+          makeCore: coreOf(name, seed),
+          handsAhead: true,
+          shed: seed % 2 === 0,
+          comesBack: true,
         });
       }
     });
@@ -109,7 +115,10 @@ describe('applications that share stages', () => {
     const arrivals = [0, 0, 0, 1].map((model, i) => ({ at: i, model }));
     for (const name of ['stage-local', 'pard-lbf', 'room-first'] as const) {
       const { executed, ended } = runVirtual({
-        ...{ topology, arrivals, makeCore: coreOf(name, 1), handsAhead: true },
+        topology,
+        arrivals,
+        makeCore: coreOf(name, 1),
+        handsAhead: true,
       });
       const order = executed.toSorted((a, b) => a.from - b.from).flatMap((one) => one.arrivals);
       expect(order.indexOf(3), name).toBeLessThan(order.indexOf(2));
@@ -123,7 +132,10 @@ describe('applications that share stages', () => {
 
 describe('sharingFirst() and slosSharing()', () => {
   const model = (sloNs: number, ...entries: number[]): ServedModel => ({
-    ...{ name: 'm', sloNs, throughputRps: 1, entries },
+    name: 'm',
+    sloNs,
+    throughputRps: 1,
+    entries,
   });
 
   it('group models by their entries, and leave those without pipelines to themselves', () => {

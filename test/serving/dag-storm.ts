@@ -103,8 +103,13 @@ export function surviveDagStorm(seed: number, policy: StageLocalPolicy): Ended[]
     ],
   };
   const { ended } = runVirtual({
-    ...{ topology, arrivals, policy, verdict, scaling },
-    ...{ activationDelayNs: stream.integer(30) * MS, handsAhead: policy.placement === 'earliest-free' },
+    topology,
+    arrivals,
+    policy,
+    verdict,
+    scaling,
+    activationDelayNs: stream.integer(30) * MS,
+    handsAhead: policy.placement === 'earliest-free',
     watch: followed.watch,
     fails: () => breaks && stream.uniform() < 0.03,
     outages: breaks

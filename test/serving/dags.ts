@@ -29,7 +29,13 @@ export function randomDag(
       () => devices.length + 0 * devices.push(deviceOf(partition)),
     );
     return {
-      ...{ model: 0, pipeline: 0, partition, deviceClass: 'cpu', virtual: 1, batch, throughputRps: 100 },
+      model: 0,
+      pipeline: 0,
+      partition,
+      deviceClass: 'cpu',
+      virtual: 1,
+      batch,
+      throughputRps: 100,
       latencyNs: Float64Array.from({ length: batch }, (_unused, i) => fixed + (i + 1) * perRow),
       transferNs: new Float64Array(batch),
       transferBytes: 0,

@@ -32,7 +32,9 @@ function inTime(given: GivenGears, { rps, drop, sure }: { rps: number; drop: str
     if (outcome === OutcomeCode.inTime) kept += 1;
   };
   simulate({
-    ...{ topology, arrivals, observers: [{ ended }] },
+    topology,
+    arrivals,
+    observers: [{ ended }],
     verdict: (order) => certainty[order % 6_000] as number,
     makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),
   });

@@ -64,7 +64,8 @@ describe('topologyPartOf()', () => {
 
   it('shifts gears at the part of the load that its devices get', () => {
     const plan = gearPlan({
-      ...{ latencyUs: [[1000], [4000]], held: [[0, 1], [0, 1], [0, 1], [1]] },
+      latencyUs: [[1000], [4000]],
+      held: [[0, 1], [0, 1], [0, 1], [1]],
       gears: [
         {
           toRps: 100,

@@ -43,7 +43,9 @@ const cascade = planTopologyOf(
   gearPlan({
     latencyUs: [[4000, 5000, 6000], [12_000, 16_000], [30_000]],
     held: [[0, 1], [0], [1, 2], [2]],
-    ...{ sloMs: 120, intervalMs: 50, alpha: 8 },
+    sloMs: 120,
+    intervalMs: 50,
+    alpha: 8,
     gears: [
       {
         toRps: 150,
@@ -70,12 +72,15 @@ function served(seed: number, policy: StageLocalPolicy): Ended[] {
   const arrivals = Array.from({ length: 150 }, () => {
     at += Math.ceil(stream.exponential() * 5 * MS);
     return {
-      ...{ at, rows: 1 + stream.integer(3) },
+      at,
+      rows: 1 + stream.integer(3),
       ...(stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(80) * MS } : {}),
     };
   });
   const { ended } = runVirtual({
-    ...{ topology: cascade, arrivals, makeCore: coreOf(policy, seed) },
+    topology: cascade,
+    arrivals,
+    makeCore: coreOf(policy, seed),
     verdict: (arrival, row, pool) => certainties[arrival * 9 + row * 3 + pool]!,
     fails: () => stream.uniform() < 0.02,
     outages: cascade.devices.map((_, device) => {

@@ -39,9 +39,19 @@ function oneStage(latenciesNs: readonly number[]): StageTopology {
     models: [{ name: 'm', sloNs: 1e12, throughputRps: 1, entries: [0] }],
     pools: [
       {
-        ...{ model: 0, pipeline: 0, partition: 0, stage: 's', deviceClass: 'c', virtual: 1, batch: 1 },
-        ...{ latencyNs: Float64Array.of(latenciesNs[0]!), transferNs: Float64Array.of(0), transferBytes: 0 },
-        ...{ edges: [], throughputRps: 1, devices: [...latenciesNs.keys()] },
+        model: 0,
+        pipeline: 0,
+        partition: 0,
+        stage: 's',
+        deviceClass: 'c',
+        virtual: 1,
+        batch: 1,
+        latencyNs: Float64Array.of(latenciesNs[0]!),
+        transferNs: Float64Array.of(0),
+        transferBytes: 0,
+        edges: [],
+        throughputRps: 1,
+        devices: [...latenciesNs.keys()],
         classes: latenciesNs.map((ns) => {
           return { deviceClass: 'c', virtual: 1, latencyNs: Float64Array.of(ns) };
         }),
@@ -106,7 +116,10 @@ describe('a stage whose devices are of several classes', () => {
       const makeCore = (decisions: Decisions) =>
         new StageLocalCore(topology, decisions, { ...policy, streams: streamsOf(seed, 'core') });
       const summary = simulate({
-        ...{ topology, makeCore, arrivals: told(list), observers: [watcher] },
+        topology,
+        makeCore,
+        arrivals: told(list),
+        observers: [watcher],
         log: (entry) => log.push(entry),
       });
       watcher.close();

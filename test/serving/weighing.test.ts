@@ -144,7 +144,9 @@ function storm(
   });
   const log: LogEntry[] = [];
   runVirtual({
-    ...{ topology, arrivals, policy },
+    topology,
+    arrivals,
+    policy,
     verdict: (arrival, row, stage) => streamOf(seed, `${arrival}/${row}/${stage}`).integer(8),
     fails: () => stream.uniform() < 0.02,
     outages: [{ device: 0, at: 40 * MS, until: 90 * MS }],

@@ -45,11 +45,19 @@ function schedulerOf(name: string): ChosenScheduler {
 
 function setupOf(plan: PipelinePlan, scheduler: string, rps: number): SimulationSetup {
   const workload: DrawnWorkload = {
-    ...{ kind: 'drawn', process: 'gamma', cv: 2, durationNs: 5e9 },
+    kind: 'drawn',
+    process: 'gamma',
+    cv: 2,
+    durationNs: 5e9,
     rps: applicationsOf(plan).map(({ weight }) => weight * rps),
   };
   return {
-    ...{ plan, transfers: 'links', scheduler: schedulerOf(scheduler), workload, seed: 5, exact: true },
+    plan,
+    transfers: 'links',
+    scheduler: schedulerOf(scheduler),
+    workload,
+    seed: 5,
+    exact: true,
     execution: { slow: 1, jitter: { kind: 'cv', cv: 0.3 } },
   };
 }
@@ -65,7 +73,9 @@ describe('the load of several applications', () => {
   const drawn: DrawnWorkload = { kind: 'drawn', process: 'gamma', cv: 2, durationNs: 20e9, rps: [1000] };
   const shared = { ...drawn, rps: [250, 750] };
   const trace: CountTrace = {
-    ...{ kind: 'counts', format: 'csv', intervalS: Float64Array.of(5, 5, 5) },
+    kind: 'counts',
+    format: 'csv',
+    intervalS: Float64Array.of(5, 5, 5),
     counts: Float64Array.of(2700, 6000, 300),
   };
   const loads: Record<string, [Parameters<typeof arrivalsOf>[0], Parameters<typeof arrivalsOf>[0]]> = {

@@ -31,8 +31,12 @@ function chosen(scheduler: string): ChosenScheduler {
 
 function setupOf(more: Partial<SimulationSetup> = {}): SimulationSetup {
   return {
-    ...{ plan: PLAN, transfers: 'links', scheduler: chosen('stage-local'), execution: { slow: 1 } },
-    ...{ seed: 4, exact: true },
+    plan: PLAN,
+    transfers: 'links',
+    scheduler: chosen('stage-local'),
+    execution: { slow: 1 },
+    seed: 4,
+    exact: true,
     workload: { kind: 'drawn', process: 'poisson', durationNs: 6e9, rps: [150, 130] },
     ...more,
   };
@@ -133,9 +137,18 @@ describe('runComparison()', () => {
       { runs: 3, windows: 3, threads: 1 },
     );
     expect(document).toMatchObject({
-      ...{ kind: 'scheduler-comparison', seed: 4, runs: 3, confidence: 0.95, complete: true, windowS: 3 },
-      ...{ planned: 'stage-local', transfers: 'links', execution: { slow: 1 }, percentileError: 0 },
-      ...{ skipped: compared.skipped, inputs },
+      kind: 'scheduler-comparison',
+      seed: 4,
+      runs: 3,
+      confidence: 0.95,
+      complete: true,
+      windowS: 3,
+      planned: 'stage-local',
+      transfers: 'links',
+      execution: { slow: 1 },
+      percentileError: 0,
+      skipped: compared.skipped,
+      inputs,
     });
     expect(document).not.toHaveProperty('choices');
     expect(document).not.toHaveProperty('priorities');
@@ -173,7 +186,8 @@ describe('runComparison()', () => {
       {
         setup: setupOf({ exact: false, priorities, plan }),
         compared: { ...compared, choices: [{ choice: 'drop=never', schedulers: ['fifo'] }] as never },
-        ...{ planned: 'fifo', inputs },
+        planned: 'fifo',
+        inputs,
       },
       { threads: 1 },
     );

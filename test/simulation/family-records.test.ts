@@ -32,7 +32,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** plan writes a plan of two models that was made from these records, if any, and reads it. */
 async function plan(records?: string, sha256?: string): Promise<Loaded<'gear-plan'>> {
   const made: GearPlan = gearPlan({
-    ...{ latencyUs: [[1000], [2000]], held: [[0, 1]] },
+    latencyUs: [[1000], [2000]],
+    held: [[0, 1]],
     gears: [{ toRps: 100, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] }],
   });
   // What its records give, as far as these are read without a fault.
@@ -64,7 +65,8 @@ describe('familyRecords()', () => {
   it("reads the plan's own records, model by model in the order of its stages", async () => {
     const { found } = await read(await plan('records.csv'));
     expect(found?.records).toEqual({
-      ...{ samples: 2, models: ['m0', 'm1'] },
+      samples: 2,
+      models: ['m0', 'm1'],
       correct: [Uint8Array.of(0, 1), Uint8Array.of(1, 1)],
       certainty: [Float64Array.of(0.25, 0.75), Float64Array.of(0.9, 0.8)],
     });
@@ -152,7 +154,10 @@ describe('plan simulate of a gear plan', () => {
     expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'records']);
     await writeFile(at('sure.csv'), RECORDS.replace('0.25', '0.5'));
     const sure = await simulatePlan(at('plan.json'), {
-      ...{ rps: ['20'], duration: 30, arrivals: 'uniform', records: at('sure.csv') },
+      rps: ['20'],
+      duration: 30,
+      arrivals: 'uniform',
+      records: at('sure.csv'),
     });
     // A certainty of just the threshold is enough, and the first model is wrong about the first sample.
     expect(sure.report.cascade?.answeredBy[0]).toEqual({ stage: 'm0', share: 1, accuracy: 0.5 });

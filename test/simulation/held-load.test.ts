@@ -11,9 +11,15 @@ function heldPlan(runs: { arrivals: 'poisson' | 'uniform' | 'gamma'; cv?: number
     ...plan,
     models: plan.models.map((model) => ({ ...model, heldRps: 80 })),
     hold: {
-      ...{ value: 80, bound: 100, trials: 1, models: [] },
+      value: 80,
+      bound: 100,
+      trials: 1,
+      models: [],
       runs: {
-        ...{ ...runs, seeds: [201], durationS: 172.425, confidence: 0.95 },
+        ...runs,
+        seeds: [201],
+        durationS: 172.425,
+        confidence: 0.95,
         warmUp: { fillSlos: 1, settleSlos: 10 },
       },
     },
@@ -27,7 +33,10 @@ const GAMMA = { arrivals: 'gamma', cv: 3 } as const;
 test('withHeldLoad() takes arrivals, duration and warm-up of the runs that confirmed the promise', () => {
   expect(withHeldLoad(heldPlan(GAMMA), {})).toEqual({ ...GAMMA, ...WARM_UP, duration: 172.425 });
   expect(withHeldLoad(heldPlan({ arrivals: 'uniform' }), { seed: 7 } as object)).toEqual({
-    ...{ seed: 7, arrivals: 'uniform', duration: 172.425, ...WARM_UP },
+    seed: 7,
+    arrivals: 'uniform',
+    duration: 172.425,
+    ...WARM_UP,
   });
   const { hold, ...plan } = heldPlan(GAMMA);
   const { warmUp: _, ...runs } = hold?.runs as NonNullable<PooledPlan['hold']>['runs'];
@@ -38,13 +47,15 @@ test('withHeldLoad() takes arrivals, duration and warm-up of the runs that confi
 test('withHeldLoad() keeps what the options say, and takes a cv only for the kind of arrivals that it is of', () => {
   const plan = heldPlan(GAMMA);
   expect(withHeldLoad(plan, { arrivals: 'poisson', duration: 5 })).toEqual({
-    ...{ arrivals: 'poisson', duration: 5, ...WARM_UP },
+    arrivals: 'poisson',
+    duration: 5,
+    ...WARM_UP,
   });
-  expect(withHeldLoad(plan, { cv: 2 })).toEqual({
-    ...{ arrivals: 'gamma', cv: 2, duration: 172.425, ...WARM_UP },
-  });
+  expect(withHeldLoad(plan, { cv: 2 })).toEqual({ arrivals: 'gamma', cv: 2, duration: 172.425, ...WARM_UP });
   expect(withHeldLoad(plan, { arrivals: 'gamma', duration: 1 })).toEqual({
-    ...{ ...GAMMA, ...WARM_UP, duration: 1 },
+    ...GAMMA,
+    ...WARM_UP,
+    duration: 1,
   });
   expect(withHeldLoad(heldPlan({ arrivals: 'poisson', cv: 4 }), { arrivals: 'gamma' })).not.toHaveProperty(
     'cv',

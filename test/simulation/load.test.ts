@@ -45,9 +45,7 @@ function countsOf(workload: Workload, from = 0, to = Number.POSITIVE_INFINITY): 
 
 describe('resolvedWorkload() without traces', () => {
   it('takes 0.9 times the planned rates for 30 s, or another multiple', async () => {
-    expect(await loadOf({})).toEqual({
-      ...{ kind: 'drawn', process: 'poisson', durationNs: 30e9, rps: [90, 270] },
-    });
+    expect(await loadOf({})).toEqual({ kind: 'drawn', process: 'poisson', durationNs: 30e9, rps: [90, 270] });
     expect(await loadOf({ load: 0.5, duration: 2.5 })).toMatchObject({ durationNs: 2.5e9, rps: [50, 150] });
   });
 
@@ -60,7 +58,9 @@ describe('resolvedWorkload() without traces', () => {
   it('keeps the process, its variation and how the load begins', async () => {
     const warmUp = { fillNs: [1e9, 2e9], settleNs: 3e9 };
     expect(await loadOf({ arrivals: 'gamma', cv: 3, warmUp })).toMatchObject({
-      ...{ process: 'gamma', cv: 3, warmUp },
+      process: 'gamma',
+      cv: 3,
+      warmUp,
     });
   });
 

@@ -17,14 +17,12 @@ function schedulerOf(policy: string[] = []): ChosenScheduler {
 
 function setupOf(plan: PipelinePlan, rps: number, policy: string[] = []): SimulationSetup {
   return {
-    ...{
-      plan,
-      transfers: 'links',
-      scheduler: schedulerOf(policy),
-      execution: { slow: 1 },
-      seed: 3,
-      exact: true,
-    },
+    plan,
+    transfers: 'links',
+    scheduler: schedulerOf(policy),
+    execution: { slow: 1 },
+    seed: 3,
+    exact: true,
     workload: { kind: 'drawn', process: 'poisson', durationNs: 100e9, rps: [rps] },
   };
 }
@@ -159,7 +157,10 @@ describe('a simulation of a pipeline', () => {
     const setup: SimulationSetup = {
       ...setupOf(forked, 50),
       workload: {
-        ...{ kind: 'drawn', process: 'poisson', durationNs: 100e9, rps: [5] },
+        kind: 'drawn',
+        process: 'poisson',
+        durationNs: 100e9,
+        rps: [5],
         phases: [
           { durationS: 10, transitionS: 0, rps: [50] },
           { durationS: 90, transitionS: 0, rps: [0] },

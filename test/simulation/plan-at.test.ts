@@ -21,7 +21,11 @@ beforeAll(async () => {
   const plan = { path: 'plan.json', sha256: sha256Of(Buffer.from(PLAN)) };
   const ends = { inputs: [], outputs: [] };
   const bundle: Bundle = {
-    ...{ kind: 'bundle', version: '1.0', target: 'local', plan, devices: { cpu: { provider: 'cpu' } } },
+    kind: 'bundle',
+    version: '1.0',
+    target: 'local',
+    plan,
+    devices: { cpu: { provider: 'cpu' } },
     models: [{ name: 'm', ...ends }],
     partitions: [{ file: 'm.onnx', sha256: plan.sha256, model: 0, from: 0, to: 1, ...ends }],
     inputs: [{ role: 'plan', ...plan, path: '../plan.json' }],

@@ -18,7 +18,8 @@ test('withPlannedLoad() takes process, variation and length of the load that a p
   expect(optionsOf(GAMMA, {})).toEqual(own);
   expect(optionsOf({ arrivals: 'gamma', rps: 5 }, {})).toEqual({ arrivals: 'gamma', cv: 1, duration: 60 });
   expect(optionsOf({ arrivals: 'uniform', rps: 5, duration: '500ms' }, {})).toEqual({
-    ...{ arrivals: 'uniform', duration: 0.5 },
+    arrivals: 'uniform',
+    duration: 0.5,
   });
   for (const more of [{ rps: ['7'] }, { load: 0.5 }, { seed: 3 }])
     expect(optionsOf(GAMMA, more)).toEqual({ ...more, ...own });
@@ -44,10 +45,13 @@ test('withPlannedLoad() takes the trace that a pipeline was planned for, whereve
   });
   const window = { trace: 'day.csv', from: '18h', to: '90m' };
   expect(withPlannedLoad(planFor(window), {}, false).options).toEqual({
-    ...{ traces: ['made/day.csv'], from: 64_800, to: 5400 },
+    traces: ['made/day.csv'],
+    from: 64_800,
+    to: 5400,
   });
   expect(withPlannedLoad(planFor(window), { to: 5 }, false).options).toEqual({
-    ...{ traces: ['made/day.csv'], to: 5 },
+    traces: ['made/day.csv'],
+    to: 5,
   });
   // Others are named as `plan validate` names them.
   expect(of('../day.csv', {}).options).toEqual({ traces: ['day.csv'] });

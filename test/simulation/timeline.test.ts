@@ -151,7 +151,11 @@ describe('TimelineWriter', () => {
     const path = join(folder, 'scaled.json');
     await runSimulation(
       {
-        ...{ plan, transfers: 'links', execution: { slow: 1 }, seed: 3, exact: true },
+        plan,
+        transfers: 'links',
+        execution: { slow: 1 },
+        seed: 3,
+        exact: true,
         scheduler: scheduler as ChosenScheduler,
         workload: { kind: 'drawn', process: 'poisson', durationNs: 10e9, rps: [50] },
       },

@@ -34,7 +34,10 @@ test('arrivalsOf() fills queues with twice the rate of each model for its own ti
     { name: 'b', throughputRps: 1, weight: 1 },
   ];
   const workload: Workload = {
-    ...{ kind: 'drawn', process: 'uniform', durationNs: 20e9, rps: [100, 50] },
+    kind: 'drawn',
+    process: 'uniform',
+    durationNs: 20e9,
+    rps: [100, 50],
     warmUp: { fillNs: [1e9, 4e9], settleNs: 10e9 },
   };
   expect(warmUpNs(workload)).toBe(14e9);

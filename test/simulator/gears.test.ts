@@ -53,7 +53,10 @@ function randomCase(seed: number): GearCase {
     return { toRps, timeoutMs: us(40_000) / 1000, steps: randomSteps(stream, held, count) };
   });
   const plan = gearPlan({
-    ...{ latencyUs, held, gears, alpha: [0, 0.5, 8, 60][integer(4)] as number },
+    latencyUs,
+    held,
+    gears,
+    alpha: [0, 0.5, 8, 60][integer(4)] as number,
     intervalMs: [100, 100, 37.5, 250][integer(4)] as number,
     ...(uniform() < 0.3 ? { accuracy: 0.5 } : {}),
   });
@@ -82,7 +85,8 @@ function randomSteps(
   const chosen = Array.from({ length: count }, (_, model) => model).filter(() => uniform() < 0.6);
   const models = chosen.length === 0 ? [integer(count)] : chosen;
   return models.map((model, i) => ({
-    ...{ model, minQueue: 1 + integer(5) },
+    model,
+    minQueue: 1 + integer(5),
     ...(i < models.length - 1 ? { threshold: (1 + integer(10)) / 10 } : {}),
     shares: uniform() < 0.3 ? [] : held.filter((on) => on.includes(model)).map(() => integer(3) / 2),
   }));
@@ -114,7 +118,8 @@ function linked(plan: GearPlan, { integer }: Stream): GearPlan {
     stages: plan.stages.map((stage) => ({ ...stage, transferBytes: integer(5e6) })),
     placement: plan.placement.map((place, i) => ({
       ...place,
-      ...{ server: `V100-${Math.floor(i / perServer)}`, gpu: i % perServer },
+      server: `V100-${Math.floor(i / perServer)}`,
+      gpu: i % perServer,
     })),
   };
 }
@@ -214,7 +219,8 @@ describe('A gear plan', () => {
       for (const policy of policies) {
         const core = new ServedByCore(random, {
           ...policy,
-          ...{ placement: 'earliest-free', drop: { kind: 'never' } },
+          placement: 'earliest-free',
+          drop: { kind: 'never' },
         });
         const stages = core.requests.map(({ stage }) => stage);
         expect(stages, `seed ${seed}`).toEqual(requests.map(({ stage }) => stage));
@@ -224,7 +230,10 @@ describe('A gear plan', () => {
 
   it('keeps the gear of a burst while its tasks wait, also where batches are handed ahead', () => {
     const plan = gearPlan({
-      ...{ latencyUs: [[1000, 1000, 1000, 1000, 1000, 1000]], held: [[0]], intervalMs: 100, alpha: 8 },
+      latencyUs: [[1000, 1000, 1000, 1000, 1000, 1000]],
+      held: [[0]],
+      intervalMs: 100,
+      alpha: 8,
       gears: [
         { toRps: 15, steps: [{ model: 0 }] },
         { toRps: 1000, timeoutMs: 250, steps: [{ model: 0, minQueue: 6 }] },

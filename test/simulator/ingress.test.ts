@@ -32,12 +32,17 @@ function served(
   engine?: Engine,
 ): Ended[] {
   const parts = stages.map(({ devices, tookUs }) => ({
-    ...{ batch: 1, virtualGpus: devices, latencyUs: () => tookUs, transferBytes: 0 },
+    batch: 1,
+    virtualGpus: devices,
+    latencyUs: () => tookUs,
+    transferBytes: 0,
   }));
   const topology = topologyOf(planOf([{ sloMs, pipelines: [{ throughputRps: 1, parts }] }]));
   const ended: Ended[] = [];
   simulate({
-    ...{ topology, arrivals: arrivalsAt(arrivals), engine },
+    topology,
+    arrivals: arrivalsAt(arrivals),
+    engine,
     makeCore: (decisions) =>
       new StageLocalCore(topology, decisions, { ...policy, streams: streamsOf(0, 'core') }),
     observers: [{ ended: (endNs, _, __, cameNs, outcome) => ended.push({ cameNs, endNs, outcome }) }],

@@ -37,9 +37,17 @@ function networkOf(stages: readonly Stage[], standby: readonly number[] = []): T
   const firstOf = stages.map(({ model = 0 }) => stages.findIndex((other) => (other.model ?? 0) === model));
   const pools = stages.map(
     ({ devices, serviceMs, edges = [], model = 0 }, i): Pool => ({
-      ...{ model, pipeline: 0, partition: i - firstOf[i]!, deviceClass: 'cpu', virtual: 1, batch: 1 },
-      ...{ latencyNs: Float64Array.of(serviceMs * MS), transferNs: Float64Array.of(0), transferBytes: 0 },
-      ...{ throughputRps: 1, devices },
+      model,
+      pipeline: 0,
+      partition: i - firstOf[i]!,
+      deviceClass: 'cpu',
+      virtual: 1,
+      batch: 1,
+      latencyNs: Float64Array.of(serviceMs * MS),
+      transferNs: Float64Array.of(0),
+      transferBytes: 0,
+      throughputRps: 1,
+      devices,
       edges: edges.map(([to, kind]) => {
         const when = kind === 'unsure' ? { kind, below: 0.5 } : { kind };
         return { to, when, transferNs: Float64Array.of(0), transferBytes: 0 };
@@ -50,7 +58,12 @@ function networkOf(stages: readonly Stage[], standby: readonly number[] = []): T
   const devices = Array.from({ length: count }, (_, device) => {
     const [pool = 0, ...otherPools] = pools.flatMap((one, i) => (one.devices.includes(device) ? [i] : []));
     return {
-      ...{ name: `d${device}`, server: 's', gpu: 0, deviceClass: 'cpu', virtual: 1, pool },
+      name: `d${device}`,
+      server: 's',
+      gpu: 0,
+      deviceClass: 'cpu',
+      virtual: 1,
+      pool,
       ...(otherPools.length > 0 ? { otherPools } : {}),
       ...(standby.includes(device) ? { standby: true } : {}),
     };
@@ -58,7 +71,10 @@ function networkOf(stages: readonly Stage[], standby: readonly number[] = []): T
   const linkOf = new Int32Array(count);
   const links = { uplinkOf: linkOf, downlinkOf: linkOf, uplinkCount: 1, downlinkCount: 1 };
   const models = [...new Set(firstOf)].map((first) => ({
-    ...{ name: `m${first}`, sloNs: 1e15, throughputRps: 1, entries: [first] },
+    name: `m${first}`,
+    sloNs: 1e15,
+    throughputRps: 1,
+    entries: [first],
   }));
   return { models, pools, devices, links, routes: { kind: 'dag' } };
 }
@@ -135,7 +151,9 @@ describe('simulate() of networks, against queueing theory', () => {
     const rps = 500;
     const measured = meanMs({
       ...fifo(topology),
-      ...{ arrivals: poisson(rps, 2e6, 'jackson'), execution: exponential(), verdict },
+      arrivals: poisson(rps, 2e6, 'jackson'),
+      execution: exponential(),
+      verdict,
     });
     const exact = visits.reduce((sum, share, i) => {
       const perMs = [1, 1 / 2, 1 / 1.5, 1, 1 / 4][i]!;
@@ -173,7 +191,9 @@ describe('simulate() of networks, against queueing theory', () => {
     const ends: number[] = [];
     const { usedNs } = simulate({
       ...fifo(topology, { kind: 'schedule', changes }),
-      ...{ arrivals: arrivalsAt(times), execution: exponential(), activationDelayNs: delayNs },
+      arrivals: arrivalsAt(times),
+      execution: exponential(),
+      activationDelayNs: delayNs,
       observers: [{ ended: (at) => ends.push(at) }],
     });
 

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { type RecordedCall, ReplayedProgram } from '../../src/simulator/programs.js';
 
 const call = (more: Partial<RecordedCall>): RecordedCall => ({
-  ...{ component: 0, rows: 1, inputs: [-1], after: [], thinkNs: 0, outputBytes: 1 },
+  component: 0,
+  rows: 1,
+  inputs: [-1],
+  after: [],
+  thinkNs: 0,
+  outputBytes: 1,
   ...more,
 });
 

@@ -6,10 +6,14 @@ import type { Shape } from '../serving/workflow/workflows.js';
 
 /** Two components, of which the device has room for one: a Ray-like scheduler makes no replica of the other, ever. */
 const shape: Shape = {
-  ...{ applications: 1, holds: [[0]], sloNs: Number.POSITIVE_INFINITY },
+  applications: 1,
+  holds: [[0]],
+  sloNs: Number.POSITIVE_INFINITY,
   components: [60, 60].map((bytes) => ({ bytes, loadNs: 1, latencyNs: [[100]] })),
   devices: [{ class: 0, server: 0, bytes: 100 }],
-  ...{ hostBytes: 200, linkBytesPerNs: 1, networkBytesPerNs: 1 },
+  hostBytes: 200,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
 };
 
 function served(scheduler: 'ray-like' | 'greedy') {

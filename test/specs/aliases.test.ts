@@ -13,7 +13,9 @@ const at = (file: string): string => join(folder, file);
 const table = (us: number) => ({ 1: { 1: [us], 2: [1.5 * us], 4: [2 * us] } });
 const device = (us: number) => ({ blockLatencyUs: table(us), blockLatencyP95Us: table(1.2 * us) });
 const PROFILE = {
-  ...{ kind: 'profile', version: '1.4', model: { name: 'tag' } },
+  kind: 'profile',
+  version: '1.4',
+  model: { name: 'tag' },
   blocks: [{ cutBytes: 0, weightBytes: 1000 }],
   devices: { L4: device(4000), T4: device(9000) },
 } as unknown as Profile;

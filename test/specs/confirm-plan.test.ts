@@ -371,7 +371,8 @@ describe('what a plan is not checked against', () => {
     const cluster = join(folder, 'cluster.yaml');
     const text = await readFile(join(folder, 'spec.yaml'), 'utf8');
     spawnSync(process.execPath, [PLAN_PROGRAM, 'solve', '-', '-o', 'of-stdin.json'], {
-      ...{ cwd: folder, input: text },
+      cwd: folder,
+      input: text,
     });
     const kept = await readFile(cluster, 'utf8');
     const read = async (command: string) =>

@@ -14,7 +14,10 @@ type Host = Readonly<Record<string, unknown>>;
 
 function profileOf(devices: Readonly<Record<string, object>>, host?: Host): Profile {
   return {
-    ...{ kind: 'profile', version: '1.0', model: { name: 'm' }, blocks: [{ cutBytes: 0 }] },
+    kind: 'profile',
+    version: '1.0',
+    model: { name: 'm' },
+    blocks: [{ cutBytes: 0 }],
     devices: Object.fromEntries(
       Object.entries(devices).map(([name, device]) => [name, { ...device, blockLatencyUs: {} }]),
     ),

@@ -31,8 +31,11 @@ const FOR_SEARCHED = 'is for plans that are searched, and this spec fixes its ow
 const FOR_CASCADES = 'is for specs of kind cascade';
 const NOT_FOR_CASCADES = 'is not for specs of kind cascade';
 const OF_PIPELINES = {
-  ...{ baseline: FOR_POOLED, measure: FOR_POOLED, hold: FOR_POOLED },
-  ...{ frontier: FOR_CASCADES, literal: FOR_POOLED },
+  baseline: FOR_POOLED,
+  measure: FOR_POOLED,
+  hold: FOR_POOLED,
+  frontier: FOR_CASCADES,
+  literal: FOR_POOLED,
 };
 
 /** What is refused of each spec, and in which words; all other options are taken. */
@@ -44,15 +47,20 @@ const REFUSED: Readonly<
   given: {
     named: ', a pipeline',
     refused: {
-      ...{ gap: FOR_SEARCHED, ...OF_PIPELINES },
-      ...{ work: FOR_SEARCHED, timeLimit: FOR_SEARCHED, explain: FOR_SEARCHED },
+      gap: FOR_SEARCHED,
+      ...OF_PIPELINES,
+      work: FOR_SEARCHED,
+      timeLimit: FOR_SEARCHED,
+      explain: FOR_SEARCHED,
     },
   },
   cascade: {
     named: ', a cascade',
     refused: {
-      ...{ baseline: NOT_FOR_CASCADES, measure: NOT_FOR_CASCADES },
-      ...{ hold: NOT_FOR_CASCADES, literal: FOR_POOLED },
+      baseline: NOT_FOR_CASCADES,
+      measure: NOT_FOR_CASCADES,
+      hold: NOT_FOR_CASCADES,
+      literal: FOR_POOLED,
     },
   },
 };

@@ -256,7 +256,8 @@ describe('rescaledTrace()', () => {
 
   it('knows ends of intervals as one instant where their sums differ by rounding alone', () => {
     const traceOf = (lengths: number[], counts: number[]): CountTrace => ({
-      ...{ kind: 'counts', format: 'made' },
+      kind: 'counts',
+      format: 'made',
       intervalS: Float64Array.from(lengths),
       counts: Float64Array.from(counts),
     });

@@ -7,13 +7,16 @@ import { randomChain } from './chains.js';
 const COMPONENTS = ['vision', 'language', 'image', 'judge'];
 
 const step = (name: string, next?: ChainStep['next'], more: Partial<ChainStep> = {}): ChainStep => ({
-  ...{ name, calls: [{ component: 'language', inputs: ['request'], outputBytes: 10 }] },
+  name,
+  calls: [{ component: 'language', inputs: ['request'], outputBytes: 10 }],
   ...(next === undefined ? {} : { next }),
   ...more,
 });
 
 const chainOf = (steps: ChainStep[], start: WorkflowChain['start'] = 'one'): WorkflowChain => ({
-  ...{ requestBytes: 100, start, steps },
+  requestBytes: 100,
+  start,
+  steps,
 });
 
 const faultsOf = (chain: WorkflowChain) =>

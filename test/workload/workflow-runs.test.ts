@@ -47,7 +47,10 @@ describe('RunsOfChain', () => {
     const run = runOf(DEBATE, () => draws.shift() as number);
     const language = { component: 'language', rows: 1 };
     expect(run).toEqual({
-      ...{ kind: 'run', version: '1.0', application: 'debate', requestBytes: 100 },
+      kind: 'run',
+      version: '1.0',
+      application: 'debate',
+      requestBytes: 100,
       tasks: [
         { ...language, inputs: ['request'], after: [], outputBytes: 10, rows: 2 },
         { ...language, inputs: ['request'], after: [], outputBytes: 20 },
@@ -120,7 +123,10 @@ describe('runsOfRequests()', () => {
   const recorded = Array.from(
     { length: 7 },
     (_, i): Run => ({
-      ...{ kind: 'run', version: '1.0', application: 'chat', requestBytes: i },
+      kind: 'run',
+      version: '1.0',
+      application: 'chat',
+      requestBytes: i,
       tasks: [{ component: 'language', inputs: ['request'], after: [], outputBytes: 1, rows: 1 }],
     }),
   );

@@ -12,12 +12,19 @@ import type { Subject } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 
 const task = (component: string, inputs: Run['tasks'][number]['inputs'], after: number[]) => ({
-  ...{ component, inputs, after, outputBytes: 40, rows: 1 },
+  component,
+  inputs,
+  after,
+  outputBytes: 40,
+  rows: 1,
 });
 
 const RUNS: readonly Run[] = [
   {
-    ...{ kind: 'run', version: '1.0', application: 'assistant', requestBytes: 2100 },
+    kind: 'run',
+    version: '1.0',
+    application: 'assistant',
+    requestBytes: 2100,
     tasks: [
       task('plan', ['request'], []),
       { ...task('search', [0, 0], [0]), thinkMs: 1.5 },
@@ -25,7 +32,10 @@ const RUNS: readonly Run[] = [
     ],
   },
   {
-    ...{ kind: 'run', version: '1.0', application: 'search', requestBytes: 0 },
+    kind: 'run',
+    version: '1.0',
+    application: 'search',
+    requestBytes: 0,
     tasks: [task('search', [], []), task('search', ['request', 0], [])],
   },
 ];

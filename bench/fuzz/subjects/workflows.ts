@@ -76,11 +76,19 @@ const PROGRAM = 'export const inputs = [];\nexport const outputs = [];\nexport d
 
 const LINES = [1, 3].map((more) =>
   JSON.stringify({
-    ...{ kind: 'run', version: '1.0', application: 'talk', requestBytes: 100 * more },
+    kind: 'run',
+    version: '1.0',
+    application: 'talk',
+    requestBytes: 100 * more,
     tasks: [
       { component: 'first', inputs: ['request'], after: [], outputBytes: 64, rows: 1 },
       ...Array.from({ length: more }, () => ({
-        ...{ component: 'second', inputs: [0], after: [0], outputBytes: 32, rows: 1, thinkMs: 0.5 },
+        component: 'second',
+        inputs: [0],
+        after: [0],
+        outputBytes: 32,
+        rows: 1,
+        thinkMs: 0.5,
       })),
     ],
   }),

@@ -46,7 +46,11 @@ export function figureRows(asked: AskedRuns, { stages, bound, runs }: ServedRuns
     const { arrived, dropped } = run;
     const lost = (most: number) => 1 - most / arrived;
     return {
-      ...{ application, trace, seed, server: run.server, arrived },
+      application,
+      trace,
+      seed,
+      server: run.server,
+      arrived,
       dropRate: (dropped + run.late) / arrived,
       lateRate: run.late / arrived,
       invalidRate: run.wastedNs / run.usedNs,

@@ -340,7 +340,8 @@ class ExactSearch {
             freed: hasWaited ? changed(freed, stage, freed[stage]! - 1) : freed,
           },
           {
-            ...{ stage, lowest: Math.clz32(members & -members) ^ 31 },
+            stage,
+            lowest: Math.clz32(members & -members) ^ 31,
             idle: changed(idle, stage, idle[stage]! - 1),
           },
         );

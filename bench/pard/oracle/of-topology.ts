@@ -47,7 +47,9 @@ export function offlineProblem(topology: Topology, load: OfflineLoad): OfflinePr
       latencyNs: latencyNs.map((ns) => (slow === 1 ? ns : Math.max(1, Math.round(slow * ns)))),
       workers: load.workers?.[pool] ?? alwaysWorkers(own.filter((device) => devices[device]).length),
     })),
-    ...{ routes, routeOf, arrivalNs },
+    routes,
+    routeOf,
+    arrivalNs,
     deadlineNs: arrivalNs.map((ns) => ns + model.sloNs),
   };
 }

@@ -31,7 +31,10 @@ export function figuresOf(
   const least = (m: number) => Math.min(...models[m]!.latencyNs.map((ns, b) => ns / (b + 1)));
   floors.sort((a, b) => a - b);
   return {
-    ...{ models: chosen, thresholds: levels, visits, accuracy: right / samples },
+    models: chosen,
+    thresholds: levels,
+    visits,
+    accuracy: right / samples,
     workNs: chosen.reduce((sum, m, step) => sum + visits[step]! * least(m), 0),
     floorNs: floors[Math.ceil(quantile * samples - 1e-9) - 1]!,
   };

@@ -64,7 +64,9 @@ function specOf(
   const isAccurate = objective !== 'accuracy' || dice.chance(0.2);
   const best = Math.max(...asked.models.map(accuracyOf));
   return {
-    ...{ kind: 'cascade', name: 'case', records: 'records.csv' },
+    kind: 'cascade',
+    name: 'case',
+    records: 'records.csv',
     cluster: { devices: { [DEVICE]: { count: asked.devices } } },
     models: asked.models.map(({ name }) => ({ name, profile: `${name}.json` })),
     slo: {
@@ -81,7 +83,8 @@ function specOf(
     },
     planner: {
       method: dice.pick(['gears', 'gears', 'gears', 'ms+', 'static', 'dynba', 'exhaustive'] as const),
-      ...{ objective, thresholds: 1 + dice.below(6) },
+      objective,
+      thresholds: 1 + dice.below(6),
     },
   };
 }
@@ -102,7 +105,9 @@ export async function writeCascade({ models, spec }: RandomCascade, folder: stri
   for (const { name, latencyUs } of models) {
     const byBatch = Object.fromEntries(latencyUs.map((us, b) => [b + 1, [us]]));
     const profile = {
-      ...{ kind: 'profile', version: '1.0', model: { name } },
+      kind: 'profile',
+      version: '1.0',
+      model: { name },
       blocks: [{ cutBytes: 0, weightBytes: 1000 }],
       devices: { [DEVICE]: { blockLatencyUs: { 1: byBatch } } },
     };

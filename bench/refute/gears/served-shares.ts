@@ -105,7 +105,9 @@ export class ServedPlan {
       if (isAnswered && atNs - arrivedNs <= limitNs) inTime += 1;
     };
     simulate({
-      ...{ topology, arrivals, observers: [{ ended }] },
+      topology,
+      arrivals,
+      observers: [{ ended }],
       verdict: (order, _row, stage) =>
         (certainty[stage] as readonly number[])[(firstSample + order) % samples] as number,
       makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),

@@ -47,7 +47,10 @@ export function randomSettings(dice: Dice, plan: StagePlan): Omit<SimulationSett
       ? { tuner: dice.pick(['none', 'inferline', 'ds2', 'hpa', 'kpa', 'by-rate', 'oracle', 'coarse']) }
       : {};
   return {
-    ...{ ...scheduler, ...policy, ...tuner, seed: dice.below(1000) },
+    ...scheduler,
+    ...policy,
+    ...tuner,
+    seed: dice.below(1000),
     ...(dice.chance(0.3) ? { exact: true } : {}),
     ...(dice.chance(0.3) ? { slow: dice.pick([0.5, 1.1, 3]) } : {}),
     ...(dice.chance(0.3) ? { jitter: dice.pick([0, 0.1, 1]) } : {}),

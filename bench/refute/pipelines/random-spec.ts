@@ -84,7 +84,9 @@ function profileOf(dice: Dice, name: string, classes: readonly string[]): Profil
   });
   const cutBytes = dice.chance(0.7) ? dice.below(400_000) : 0;
   return {
-    ...{ kind: 'profile', version: '1.0', model: { name } },
+    kind: 'profile',
+    version: '1.0',
+    model: { name },
     blocks: [{ cutBytes, weightBytes: 1000 }],
     devices: Object.fromEntries(devices),
   } as Profile;

@@ -39,10 +39,18 @@ export function planByHand(
     }),
   );
   return {
-    ...{ kind: 'pipeline-plan', version: '1.0', name: 'p', method: 'given', cluster, attainment: 0.99 },
-    ...{ serving: { scheduler }, sloMs: leastSloMs(spec), throughputRps: 1 },
+    kind: 'pipeline-plan',
+    version: '1.0',
+    name: 'p',
+    method: 'given',
+    cluster,
+    attainment: 0.99,
+    serving: { scheduler },
+    sloMs: leastSloMs(spec),
+    throughputRps: 1,
     ...(spec.applications === undefined ? {} : { applications: spec.applications }),
-    ...{ placement, classes: {} },
+    placement,
+    classes: {},
     longestPath: { stages: [], latencyUs: 1 },
     stages: choices.map((choice, i) => plannedStage(spec.stages[i] as Stage, profiles[i] as Profile, choice)),
   };
@@ -58,8 +66,14 @@ function plannedStage(
   const { device, batch, replicas } = choice;
   const measured = profile.devices[device]?.blockLatencyUs[1] ?? {};
   return {
-    ...{ name, model: profile.model.name, device, virtual: 1, batch, replicas },
-    ...{ scaleFactor: 1, throughputRps: 1 },
+    name,
+    model: profile.model.name,
+    device,
+    virtual: 1,
+    batch,
+    replicas,
+    scaleFactor: 1,
+    throughputRps: 1,
     latencyUsByBatch: Array.from({ length: batch }, (_, n) => measured[n + 1]?.[0] ?? null),
     next: next.map((edge) => ({
       ...(typeof edge === 'string' ? { to: edge } : edge),
@@ -83,7 +97,9 @@ export function attainmentsOf({ spec }: RandomPipeline, plan: PipelinePlan, seed
   const drawn = arrivalsOf(
     { kind: 'drawn', process: 'poisson', durationNs, rps: served.map(({ share }) => share * rps) },
     served.map(({ name, share }) => ({
-      ...{ name, throughputRps: share, weight: share },
+      name,
+      throughputRps: share,
+      weight: share,
       ...(spec.applications === undefined ? {} : { loadOf: 'p' }),
     })),
     seed,

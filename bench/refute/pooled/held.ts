@@ -46,7 +46,9 @@ export function boundPassed({ hold, objective }: PooledPlan, problem: PooledProb
   const freed = withModels(problem, ({ weight, rps }, m) => {
     const share = hold?.models[m]?.attainment as number;
     return {
-      ...{ sloMarginUs: 0, batchFormation: 'none' as const, weight: weight * share },
+      sloMarginUs: 0,
+      batchFormation: 'none' as const,
+      weight: weight * share,
       rps: rps === undefined ? undefined : rps * share,
     };
   });

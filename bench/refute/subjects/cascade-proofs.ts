@@ -34,14 +34,17 @@ const MOST_LEVELS = 3;
 export async function refuter(dice: Dice): Promise<Refuted> {
   const problem = dice.chance(1 / OF_SIX) ? problemOfSix(dice) : madeProblem(dice);
   const cascades = allCascades(problem.models, {
-    ...{ quantile: problem.quantile, most: problem.models.length > 3 ? MOST_LEVELS : 100 },
+    quantile: problem.quantile,
+    most: problem.models.length > 3 ? MOST_LEVELS : 100,
   });
   const arrivalsOf = proportionalArrivals(streamOf(1, 'refuted arrivals').exponential);
   highs ??= loadHighs();
   const solvePlacement = placementSolver(await highs);
   const combinations = dice.pick([1, 30, 2e7]);
   const outcome = mostAccurate(problem, {
-    ...{ arrivalsOf, solvePlacement, space: cascadeSpace({ ...problem, combinations }) },
+    arrivalsOf,
+    solvePlacement,
+    space: cascadeSpace({ ...problem, combinations }),
   });
   const objective = dice.pick(['accuracy', 'latency', 'devices'] as const);
   const levels = cascades.map(({ accuracy }) => accuracy).sort((a, b) => a - b);
@@ -152,7 +155,9 @@ function problemOfSix(dice: Dice): GearProblem {
   const models = madeModels(dice, { samples, count: 6, levels, surer: levels });
   const [most = 0, second = 0] = models.map(({ memoryBytes }) => memoryBytes).sort((a, b) => b - a);
   return problemWith(dice, {
-    ...{ models, memoryBytes: dice.pick([most, most + 1, most + second]), devices: 2 + dice.below(3) },
+    models,
+    memoryBytes: dice.pick([most, most + 1, most + second]),
+    devices: 2 + dice.below(3),
   });
 }
 
@@ -198,10 +203,16 @@ function problemWith(
   const topRps = (1e9 * devices * dice.pick([0.1, 0.4, 0.9, 2])) / perSampleNs(dearest);
   const ranges = 1 + dice.below(3);
   return {
-    ...{ models, devices, memoryBytes, quantile: 0.8, thresholds: 2 },
+    models,
+    devices,
+    memoryBytes,
+    quantile: 0.8,
+    thresholds: 2,
     latencyNs: dice.pick([0.5, 2, 10]) * (dearest.latencyNs[0] as number),
     ranges: Array.from({ length: ranges }, (_, k) => ({
-      ...{ fromRps: (k * topRps) / ranges, toRps: ((k + 1) * topRps) / ranges, share: 1 / ranges },
+      fromRps: (k * topRps) / ranges,
+      toRps: ((k + 1) * topRps) / ranges,
+      share: 1 / ranges,
     })),
   };
 }

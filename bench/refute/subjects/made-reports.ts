@@ -29,7 +29,9 @@ interface Made {
 const REPORTS: Readonly<Record<string, (made: Made) => Promise<void>>> = {
   run: async ({ dice, plan, folder, output }) => {
     await simulatePlan(join(folder, 'plan.json'), {
-      ...{ output, ...randomSettings(dice, plan), ...(await randomLoad(dice, { plan, folder })) },
+      output,
+      ...randomSettings(dice, plan),
+      ...(await randomLoad(dice, { plan, folder })),
       ...(dice.chance(0.4) ? { windows: dice.pick([0.01, 0.1, 0.37, 1, 20]) } : {}),
       ...(dice.chance(0.3) ? { runs: 2 + dice.below(3) } : {}),
       ...(dice.chance(0.2) ? { timeline: join(folder, 'timeline.json') } : {}),
@@ -39,7 +41,10 @@ const REPORTS: Readonly<Record<string, (made: Made) => Promise<void>>> = {
   sweep: async ({ dice, plan, folder, output }) => {
     const { load: _, rps: __, phases, ...load } = await randomLoad(dice, { plan, folder });
     await sweepPlan(join(folder, 'plan.json'), {
-      ...{ output, ...randomSettings(dice, plan), ...(phases === undefined ? load : {}), threads: 1 },
+      output,
+      ...randomSettings(dice, plan),
+      ...(phases === undefined ? load : {}),
+      threads: 1,
       sweep: dice.pick([
         'load=0.2..1.5:4',
         'load=0.5..0.9:2',
@@ -53,7 +58,10 @@ const REPORTS: Readonly<Record<string, (made: Made) => Promise<void>>> = {
   },
   schedulers: async ({ dice, plan, folder, output }) => {
     await compareSchedulers(join(folder, 'plan.json'), {
-      ...{ output, ...randomSettings(dice, plan), ...(await randomLoad(dice, { plan, folder })), threads: 1 },
+      output,
+      ...randomSettings(dice, plan),
+      ...(await randomLoad(dice, { plan, folder })),
+      threads: 1,
       schedulers: 'all',
       ...(dice.chance(0.4) ? { windows: dice.pick([0.1, 0.37, 1, 20]) } : {}),
       ...(dice.chance(0.5) ? { runs: 2 + dice.below(2) } : {}),
@@ -71,12 +79,10 @@ const REPORTS: Readonly<Record<string, (made: Made) => Promise<void>>> = {
     const mix = () => classes.map((name) => `${name}=${dice.below(5)}`).join(',');
     const { hold, work } = options;
     await compareSpec(spec, {
-      ...{
-        output,
-        threads: 1,
-        ...(hold === undefined ? {} : { hold }),
-        ...(work === undefined ? {} : { work }),
-      },
+      output,
+      threads: 1,
+      ...(hold === undefined ? {} : { hold }),
+      ...(work === undefined ? {} : { work }),
       ...dice.pick([
         { mixes: [mix(), mix()] },
         { sweeps: ['slo=0.5x..2x:3'] },

@@ -96,15 +96,21 @@ async function sampleRefutations(path: string, { sample }: WorkflowPlan): Promis
   const { report } = await simulatePlan(path, { seed: sample.seed, exact: true });
   const { overall, workflows, models } = report;
   const seen = {
-    ...{ requests: overall.arrived, tasks: workflows?.tasks, loads: workflows?.loads },
-    ...{ meanMs: overall.latencyMs?.mean ?? 0, p99Ms: overall.latencyMs?.p99 ?? 0 },
+    requests: overall.arrived,
+    tasks: workflows?.tasks,
+    loads: workflows?.loads,
+    meanMs: overall.latencyMs?.mean ?? 0,
+    p99Ms: overall.latencyMs?.p99 ?? 0,
     attainments: models.flatMap(({ sloMs, requests: { inTime, arrived } }) =>
       sloMs === undefined || arrived === 0 ? [] : [inTime / arrived],
     ),
   };
   const told = {
-    ...{ requests: sample.requests, tasks: sample.tasks, loads: sample.loads },
-    ...{ meanMs: sample.meanMs, p99Ms: sample.p99Ms },
+    requests: sample.requests,
+    tasks: sample.tasks,
+    loads: sample.loads,
+    meanMs: sample.meanMs,
+    p99Ms: sample.p99Ms,
     attainments: sample.workflows.flatMap(({ attainment }) => attainment ?? []),
   };
   if (JSON.stringify(seen) === JSON.stringify(told)) return [];

@@ -46,8 +46,11 @@ export function madePipeline(dice: Dice): MadePipeline {
   const longestMs = latencyMs.reduce((sum, { c0 = {} }) => sum + (c0[1] as number), 0);
   const rps = 10 + dice.below(60);
   const spec = {
-    ...{ kind: 'pipeline' as const, name: 'made', stages: probabilities.concat(1).map(stageOf) },
-    ...{ sloMs: dice.pick([2, 5, 20]) * longestMs, attainment: dice.pick([0.9, 0.99]) },
+    kind: 'pipeline' as const,
+    name: 'made',
+    stages: probabilities.concat(1).map(stageOf),
+    sloMs: dice.pick([2, 5, 20]) * longestMs,
+    attainment: dice.pick([0.9, 0.99]),
     load: madeLoad(dice, rps),
     serving: { scheduler: dice.pick(['inferline', 'stage-local']), tuner: dice.pick(TUNERS) },
     planner: { method: dice.pick(['inferline', 'inferline', 'exact', 'coarse-mean'] as const), draws: 2 },
@@ -78,7 +81,9 @@ function stageOf(probability: number, i: number, all: readonly number[]): Pipeli
   const [to, when] = [`s${i + 1}`, { output: 'score', index: 0, atLeast: 0 }];
   const edge = probability === 1 ? to : { to, probability, when };
   return {
-    ...{ name: `s${i}`, profile: `s${i}.json`, inputs: { x: 'request.x' } },
+    name: `s${i}`,
+    profile: `s${i}.json`,
+    inputs: { x: 'request.x' },
     ...(i < all.length - 1 ? { next: [edge] } : {}),
   };
 }
@@ -97,10 +102,15 @@ export async function written({ spec, cluster, latencyMs }: MadePipeline, folder
       return [name, { provider: 'cpu', threads: 1, blockLatencyUs: { 1: Object.fromEntries(cells) } }];
     });
     const profile = {
-      ...{ kind: 'profile', version: '1.0', devices: Object.fromEntries(devices) },
+      kind: 'profile',
+      version: '1.0',
+      devices: Object.fromEntries(devices),
       model: {
-        ...{ name: `s${i}`, file: 'score.onnx', sha256: sha256Of(model) },
-        ...{ inputs: [tensor('x')], outputs: [tensor('score')] },
+        name: `s${i}`,
+        file: 'score.onnx',
+        sha256: sha256Of(model),
+        inputs: [tensor('x')],
+        outputs: [tensor('score')],
       },
       blocks: [{ nodes: ['same'], cutBytes: 4, weightBytes: 0, tensors: [tensor('score')] }],
     };

@@ -31,8 +31,11 @@ export async function stepsIn(path: string): Promise<Step[]> {
     if (!['B', 'E', 'X'].includes(ph) || !row.startsWith('gpu')) continue;
     const server = names.get(`${pid}`) ?? '';
     steps.push({
-      ...{ device: `${server} ${row}`, deviceClass: /\((.*)\)/.exec(server)?.[1] ?? '', atUs: ts },
-      ...{ what: `${ph} ${name}`, ...(dur === undefined ? {} : { lastsUs: dur }) },
+      device: `${server} ${row}`,
+      deviceClass: /\((.*)\)/.exec(server)?.[1] ?? '',
+      atUs: ts,
+      what: `${ph} ${name}`,
+      ...(dur === undefined ? {} : { lastsUs: dur }),
     });
   }
   return steps;

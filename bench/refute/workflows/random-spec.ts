@@ -34,9 +34,12 @@ export function randomWorkflows(dice: Dice): RandomWorkflows {
   const devices = Object.values(cluster.devices).reduce((sum, { count = 0 }) => sum + count, 0);
   return {
     spec: {
-      ...{ kind: 'workflow', cluster, workflows },
+      kind: 'workflow',
+      cluster,
+      workflows,
       components: NAMES.map((name) => ({
-        ...{ name, profile: `${name}.json` },
+        name,
+        profile: `${name}.json`,
         ...(dice.chance(0.2) ? { maxBatch: 4 } : {}),
       })),
       load: { arrivals: 'poisson', rps: 5 + dice.below(30), duration: dice.pick(['1s', '2s']) },
@@ -47,7 +50,8 @@ export function randomWorkflows(dice: Dice): RandomWorkflows {
         ...(devices > 1 && dice.chance(0.25) ? { subclusters: 2 } : {}),
       },
     },
-    ...{ profiles, runs: isRecorded ? Array.from({ length: 1 + dice.below(4) }, () => runOf(dice)) : [] },
+    profiles,
+    runs: isRecorded ? Array.from({ length: 1 + dice.below(4) }, () => runOf(dice)) : [],
   };
 }
 
@@ -55,8 +59,11 @@ function clusterOf(dice: Dice, classes: readonly string[]): OpenCluster {
   const devices = classes.map((name, k) => [
     name,
     {
-      ...{ count: 1 + dice.below(3), perServer: dice.pick([1, 2]), memoryGiB: 4 + dice.below(9) },
-      ...{ hourlyCost: [2, 1][k] as number, loadGBps: 5 + dice.below(50) },
+      count: 1 + dice.below(3),
+      perServer: dice.pick([1, 2]),
+      memoryGiB: 4 + dice.below(9),
+      hourlyCost: [2, 1][k] as number,
+      loadGBps: 5 + dice.below(50),
       ...(dice.chance(0.3) ? { linkGbps: 1 + dice.below(20) } : {}),
     },
   ]);
@@ -74,7 +81,9 @@ function profileOf(dice: Dice, name: string, classes: readonly string[]): Profil
     return [device, { blockLatencyUs: { 1: Object.fromEntries(byBatch) } }];
   });
   return {
-    ...{ kind: 'profile', version: '1.0', model: { name } },
+    kind: 'profile',
+    version: '1.0',
+    model: { name },
     blocks: [{ cutBytes: 0, weightBytes: (1 + dice.below(3)) * GIB }],
     devices: Object.fromEntries(devices),
   } as Profile;
@@ -84,7 +93,8 @@ function profileOf(dice: Dice, name: string, classes: readonly string[]): Profil
 function chainOf(dice: Dice): WorkflowChain {
   const steps = STEPS.slice(0, 1 + dice.below(3));
   return {
-    ...{ requestBytes: dice.below(2_000_000), start: 'x' },
+    requestBytes: dice.below(2_000_000),
+    start: 'x',
     steps: steps.map((name, s) => ({
       name,
       calls: Array.from({ length: 1 + dice.below(2) }, () => ({
@@ -110,11 +120,11 @@ function runOf(dice: Dice): Run {
     const before = Array.from({ length: t }, (__, other) => other);
     const after = before.filter(() => dice.chance(0.4));
     return {
-      ...{
-        component: dice.pick(NAMES),
-        inputs: ['request' as const, ...before].filter(() => dice.chance(0.5)),
-      },
-      ...{ after, outputBytes: dice.below(2_000_000), rows: 1 + dice.below(2) },
+      component: dice.pick(NAMES),
+      inputs: ['request' as const, ...before].filter(() => dice.chance(0.5)),
+      after,
+      outputBytes: dice.below(2_000_000),
+      rows: 1 + dice.below(2),
     };
   });
   return { kind: 'run', version: '1.0', application: 'w', requestBytes: dice.below(2_000_000), tasks };

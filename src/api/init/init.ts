@@ -74,6 +74,11 @@ export interface InitSpec {
   readonly lacksRecords: boolean;
 }
 
+function recordsFaults({ records, kind }: InitOptions, takesRecords: boolean): Fault[] {
+  if (records === undefined || takesRecords) return [];
+  return [fault(`is for cascades, and the kind is ${kind}`, option('records'))];
+}
+
 /**
  * initSpec begins a spec from profiles: their classes, a count for each, an SLO for each model, and every field that a
  * spec may have, with an explanation. It writes the spec and the cluster where they are named; a cluster that exists already is only read (`useCluster`). `plan solve` can read
@@ -89,14 +94,8 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   const errors: InputError[] = [];
   const outputs = outputFiles({ output, cluster });
   for (const { path } of outputs) if (path !== '') await attempted(errors, checkWritable(path));
-  const own = [
-    ...(options.records === undefined || takesRecords
-      ? []
-      : [fault(`is for cascades, and the kind is ${options.kind}`, option('records'))]),
-    ...(await begunFileFaults(outputs, options.force)),
-    ...sloFaults(slo),
-    ...clusterFaults(options),
-  ];
+  const own = [...recordsFaults(options, takesRecords), ...(await begunFileFaults(outputs, options.force))];
+  own.push(...sloFaults(slo), ...clusterFaults(options));
   if (own.length > 0) errors.push(new InputError(task, own));
   const profiles = await attempted(errors, everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile)));
   const existing =
@@ -135,7 +134,12 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   const spec = { $schema, kind, version, ...rest } as ArtifactTypes[BegunKind];
   const { slo: told } = content;
   return {
-    ...{ text: texts.spec, spec, cluster: begun.cluster, models, notes, lacksRecords },
+    text: texts.spec,
+    spec,
+    cluster: begun.cluster,
+    models,
+    notes,
+    lacksRecords,
     ...(told && { slo: told }),
   };
 }

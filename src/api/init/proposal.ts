@@ -86,7 +86,10 @@ export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number 
   const fastest = leastBy(cells, ({ latencyUs }) => latencyUs);
   const { name } = value.model;
   const rest = {
-    ...{ name, path, classes: Object.keys(value.devices), fastest: fastest?.deviceClass },
+    name,
+    path,
+    classes: Object.keys(value.devices),
+    fastest: fastest?.deviceClass,
     rps: fastest && modestRps(fastest),
   };
   if (sloMs !== undefined) return { ...rest, sloMs };
@@ -108,7 +111,9 @@ function cellsOf({ devices }: Profile): Cell[] {
     virtualSizes(device).flatMap((virtual) =>
       Object.entries(device.blockLatencyUs[virtual] ?? {}).map(
         ([batch, row]): Cell => ({
-          ...{ deviceClass, virtual, batch: Number(batch) },
+          deviceClass,
+          virtual,
+          batch: Number(batch),
           latencyUs: wholeLatencyUs(device, { virtual, batch: Number(batch) }),
           isWhole: device.wholeLatencyUs?.[virtual]?.[batch] !== undefined,
           blocksUs: plannedUs(row),

@@ -45,8 +45,10 @@ export function causesOf(load: LoadDocument, frontMs: number, steps: SimulatedSt
     return partsOf([of(asPlanned), executed, executed + frontMs, of(load)]);
   };
   return {
-    ...{ frontMs, ...(load.attainment === undefined ? {} : { attainment: partsOf(attainment) }) },
-    ...{ meanLatencyMs: latency('mean'), p95LatencyMs: latency('p95') },
+    frontMs,
+    ...(load.attainment === undefined ? {} : { attainment: partsOf(attainment) }),
+    meanLatencyMs: latency('mean'),
+    p95LatencyMs: latency('p95'),
   };
 }
 

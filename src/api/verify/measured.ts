@@ -91,9 +91,15 @@ export function verifiedExecutions(
       const { name: model, stage, pipeline, partition, device, virtual } = part;
       return [
         {
-          ...{ model, pipeline, partition, ...(stage === undefined ? {} : { stage }) },
-          ...{ class: device, virtual, batch: i + 1 },
-          ...{ simulatedBatches, liveBatches: cell?.executed ?? 0 },
+          model,
+          pipeline,
+          partition,
+          ...(stage === undefined ? {} : { stage }),
+          class: device,
+          virtual,
+          batch: i + 1,
+          simulatedBatches,
+          liveBatches: cell?.executed ?? 0,
           ...(plannedUs === null ? {} : { plannedUs }),
           ...(cell?.medianUs === undefined ? {} : { measuredUs: cell.medianUs }),
           ...(cell?.factor === undefined ? {} : { factor: cell.factor }),

@@ -97,7 +97,8 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     planPath,
     { exact: true, records, engine, ...scheduler.options, ...sentPriorities(load.value) },
     {
-      ...{ task: `verify ${path}`, transfers: 'none' },
+      task: `verify ${path}`,
+      transfers: 'none',
       given: ({ value, path: at, sha256 }, told) => {
         told.addAll([...scheduler.faults, ...inFile(loadReportFaults(load.value), path)]);
         if (within !== undefined) told.addAll(inFile(unjudgedFaults(load.value), path));
@@ -133,7 +134,8 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     figures,
     models,
     executions: verifiedExecutions(pools, asPlanned),
-    ...{ ...priorityFigures(asPlanned, load.value), ...verifiedAnswers(asPlanned, load.value) },
+    ...priorityFigures(asPlanned, load.value),
+    ...verifiedAnswers(asPlanned, load.value),
     ...(causes === undefined ? {} : { causes }),
     ...judgedWithin(options, figures, models),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),

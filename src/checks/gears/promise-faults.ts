@@ -33,7 +33,8 @@ export function gearPromiseFaults({ promise, gears, slo, objective }: GearPromis
   const wanted = {
     latencyMs: objective.kind === 'latency' ? objective.value : slo.latencyMs,
     quantile: slo.quantile ?? DEFAULT_QUANTILE,
-    ...{ confidence: CONFIDENCE, runs: CONFIRMING_SEEDS },
+    confidence: CONFIDENCE,
+    runs: CONFIRMING_SEEDS,
   };
   const said = fieldChanges({ latencyMs, quantile, confidence, runs }, wanted).map(
     ({ path, before, after }) =>

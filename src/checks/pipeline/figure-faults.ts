@@ -285,11 +285,9 @@ function seatS(plan: FiguredPipeline, { class: name, stages: held }: StagePlacem
   const { stages } = plan;
   const ratesOf = (stage: PlannedStage) =>
     [stage, ...(stage.others ?? [])].map(({ device, replicas, latencyUsByBatch }) => ({
-      ...{
-        device,
-        replicas,
-        rps: replicas * rpsOf(stage.batch, fullUs({ batch: stage.batch, latencyUsByBatch })),
-      },
+      device,
+      replicas,
+      rps: replicas * rpsOf(stage.batch, fullUs({ batch: stage.batch, latencyUsByBatch })),
     }));
   return stages
     .filter((stage) => held.includes(stage.name))

@@ -77,7 +77,9 @@ function spannedGpus(placement: readonly Placement[], name: string, perServer: n
 
 function spannedServers(placement: readonly Placement[], name: string, perServer: number): Spanned[] {
   return spannedGpus(placement, name, perServer).map(({ place, from, to }) => ({
-    ...{ place, from: Math.floor(from / perServer), to: Math.floor((to - 1) / perServer) + 1 },
+    place,
+    from: Math.floor(from / perServer),
+    to: Math.floor((to - 1) / perServer) + 1,
   }));
 }
 

@@ -17,18 +17,22 @@ export function describedFaults(
   const sizes = model.inputs?.map(rowBytes);
   const isKnown = sizes?.every((bytes) => bytes !== undefined) ?? false;
   const is = {
-    ...{
-      blocks: planned.blocks,
-      boundary: planned.boundary,
-      inputs: planned.inputs,
-      outputs: planned.outputs,
-    },
-    ...{ batchTolerance: planned.batchTolerance, trustBatch: planned.trustBatch },
-    ...{ unservedOutputs: planned.unservedOutputs, inputBytes: planned.inputBytes },
+    blocks: planned.blocks,
+    boundary: planned.boundary,
+    inputs: planned.inputs,
+    outputs: planned.outputs,
+    batchTolerance: planned.batchTolerance,
+    trustBatch: planned.trustBatch,
+    unservedOutputs: planned.unservedOutputs,
+    inputBytes: planned.inputBytes,
   };
   const should: typeof is = {
-    ...{ blocks: blocks.length, boundary, inputs: model.inputs, outputs: model.outputs },
-    ...{ batchTolerance: model.batchTolerance, trustBatch: model.trustBatch },
+    blocks: blocks.length,
+    boundary,
+    inputs: model.inputs,
+    outputs: model.outputs,
+    batchTolerance: model.batchTolerance,
+    trustBatch: model.trustBatch,
     unservedOutputs: model.unservedOutputs,
     inputBytes: isKnown ? sizes?.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0) : undefined,
   };

@@ -68,7 +68,10 @@ function countedGpu(rows: readonly Row[], from: number, to: number): CountedGpu 
   const [{ class: name, server }] = places as [StagePlacement];
   const isNumbered = serverNumber(places[0] as StagePlacement) !== undefined;
   return {
-    ...{ class: name, alike: to - from, held: places, first: from },
+    class: name,
+    alike: to - from,
+    held: places,
+    first: from,
     name: `GPU ${from} of ${isNumbered ? name : server}`,
     ...(isNumbered ? { last: to - 1 } : {}),
     isUp: places.some(({ standby }) => standby !== true),

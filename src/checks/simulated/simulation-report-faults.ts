@@ -43,14 +43,17 @@ export function simulationReportFaults(report: SimulationReport): Fault[] {
       fault(`gives a run of ${spanS} s, and it was to last ${workload.durationS} s`, '/overall/offeredRps'),
     ];
   const of = {
-    ...{ spanS, off: 2 * percentileError, isGraph: isStaged(pools) },
+    spanS,
+    off: 2 * percentileError,
+    isGraph: isStaged(pools),
     isSplit: report.workflows === undefined,
   };
   const ofRequests = [
     ...requestFaults(overall, { ...of, at: '/overall' }),
     ...report.models.flatMap(({ requests, sloMs }, m) =>
       requestFaults(requests, {
-        ...{ ...of, at: `/models/${m}/requests` },
+        ...of,
+        at: `/models/${m}/requests`,
         ...(sloMs === undefined ? {} : { sloMs }),
       }),
     ),

@@ -70,8 +70,12 @@ function stageFaults(stage: ProfiledStage, { value, path }: Loaded<'profile'>, a
   const { model, blocks, devices } = value;
   const weights = blocks.flatMap(({ weightBytes }) => weightBytes ?? []);
   const is = {
-    ...{ model: stage.model, batchTolerance: stage.batchTolerance, trustBatch: stage.trustBatch },
-    ...{ unservedOutputs: stage.unservedOutputs, weightBytes: stage.weightBytes, outputs: stage.outputs },
+    model: stage.model,
+    batchTolerance: stage.batchTolerance,
+    trustBatch: stage.trustBatch,
+    unservedOutputs: stage.unservedOutputs,
+    weightBytes: stage.weightBytes,
+    outputs: stage.outputs,
     inputs: stage.inputs?.map(({ from: _, ...tensor }) => tensor),
     latencyUsByBatch: stage.latencyUsByBatch,
     others: stage.others?.map(({ latencyUsByBatch }) => ({ latencyUsByBatch })),
@@ -79,8 +83,11 @@ function stageFaults(stage: ProfiledStage, { value, path }: Loaded<'profile'>, a
   const latencies = ({ device, virtual }: Pick<ProfiledStage, 'device' | 'virtual'>) =>
     latenciesOf(devices[device], { virtual, batch: stage.batch, isP95: stage.latencyQuantile === 'p95' });
   const should: typeof is = {
-    ...{ model: model.name, batchTolerance: model.batchTolerance, trustBatch: model.trustBatch },
-    ...{ unservedOutputs: model.unservedOutputs, outputs: model.outputs },
+    model: model.name,
+    batchTolerance: model.batchTolerance,
+    trustBatch: model.trustBatch,
+    unservedOutputs: model.unservedOutputs,
+    outputs: model.outputs,
     weightBytes:
       weights.length === blocks.length ? weights.reduce((sum, bytes) => sum + bytes, 0) : undefined,
     inputs: model.inputs as typeof is.inputs,

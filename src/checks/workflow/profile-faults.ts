@@ -30,8 +30,11 @@ function oneFaults(component: PlannedComponent, { value, path }: Loaded<'profile
   const weights = blocks.flatMap(({ weightBytes }) => weightBytes ?? []);
   const is = { ...told, classes: classes.map(({ latencyUsByBatch }) => ({ latencyUsByBatch })) };
   const should = {
-    ...{ model: model.name, inputs: model.inputs, outputs: model.outputs },
-    ...{ batchTolerance: model.batchTolerance, trustBatch: model.trustBatch },
+    model: model.name,
+    inputs: model.inputs,
+    outputs: model.outputs,
+    batchTolerance: model.batchTolerance,
+    trustBatch: model.trustBatch,
     unservedOutputs: model.unservedOutputs,
     weightBytes:
       weights.length === blocks.length ? weights.reduce((sum, bytes) => sum + bytes, 0) : undefined,

@@ -66,7 +66,9 @@ async function nameValues(program: Command, typed: string): Promise<void> {
     // The oracle knows what comes, and is only simulated.
     const tuners = TUNERS.filter((name) => name !== 'oracle' || command.name() !== 'serve');
     const values: Readonly<Record<string, readonly string[]>> = {
-      ...{ '--scheduler': SCHEDULER_NAMES, '--tuner': tuners, '--policy': choices },
+      '--scheduler': SCHEDULER_NAMES,
+      '--tuner': tuners,
+      '--policy': choices,
       '--schedulers': listedWords(typed, SCHEDULER_NAMES),
     };
     for (const option of command.options)

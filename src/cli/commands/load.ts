@@ -194,7 +194,10 @@ async function showReport(terminal: Context['terminal'], report: LoadDocument): 
 function inUnits({ slo, duration, timeout, header, ...options }: Omit<Options, 'trace'>) {
   const { maxRequest, maxAnswer, maxAnswers, maxDescription } = options;
   return {
-    ...{ sloMs: slo, durationS: duration, timeoutS: timeout, headers: header },
+    sloMs: slo,
+    durationS: duration,
+    timeoutS: timeout,
+    headers: header,
     maxRequestBytes: maxRequest * MIB,
     maxAnswerBytes: maxAnswer * MIB,
     maxAnswersBytes: maxAnswers * MIB,

@@ -116,7 +116,11 @@ async function solveSeveral(
   const { output, work, timeLimit, strictProfile } = options;
   const shown = await progress();
   const solved = await solveTogether(specs, {
-    ...{ output: fileOf(output), work, timeLimit, strictProfile, signal },
+    output: fileOf(output),
+    work,
+    timeLimit,
+    strictProfile,
+    signal,
     onProgress: (doing) => shown.show({ doing }),
     onNote: (text) => shown.note(text),
   });

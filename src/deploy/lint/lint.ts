@@ -81,8 +81,10 @@ function placed(
 ): LintFinding {
   const found = line ?? (at === undefined ? undefined : files.yaml(file).lineOf(at, document));
   return {
-    ...{ rule: name, file },
+    rule: name,
+    file,
     ...(found === undefined ? {} : { line: found }),
-    ...{ path: pointerOf(at ?? []), message },
+    path: pointerOf(at ?? []),
+    message,
   };
 }

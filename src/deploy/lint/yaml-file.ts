@@ -27,10 +27,12 @@ export class YamlFile {
     const lineAt = (from: number) => this.lines.linePos(Math.max(0, from)).line;
     const syntax = this.documents.flatMap((document) => [
       ...document.errors.map((error: YAMLParseError) => ({
-        ...{ line: lineAt(error.pos[0]), message: yamlErrorText(error) },
+        line: lineAt(error.pos[0]),
+        message: yamlErrorText(error),
       })),
       ...keysGivenTwice(document, yaml).map(({ key, from }) => ({
-        ...{ line: lineAt(from), message: `the key ${key} is given twice` },
+        line: lineAt(from),
+        message: `the key ${key} is given twice`,
       })),
     ]);
     const { values, refused } = syntax.length > 0 ? { values: [] } : valuesOf(this.documents);

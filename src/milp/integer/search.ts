@@ -187,7 +187,10 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   return finish(
     search,
     {
-      ...{ used, value, nodes: outcome.nodes, tolerance: SOLVER_TOLERANCE },
+      used,
+      value,
+      nodes: outcome.nodes,
+      tolerance: SOLVER_TOLERANCE,
       ...(outcome.bound === undefined ? {} : { bound: outcome.bound }),
     },
     { proven: search.master.bound, gap },

@@ -249,9 +249,12 @@ function stopped(highs: Highs, native: Model, limit: SolveLimit, isMip: boolean)
   if (!isMip || !has) return { status: 'stopped', limit, nodes: isMip ? nodesOf(native) : 0 };
   const bound = mipBound(native);
   return {
-    ...{ status: 'feasible', limit, objective: native.getObjectiveValue() },
+    status: 'feasible',
+    limit,
+    objective: native.getObjectiveValue(),
     ...(bound === undefined ? {} : { bound }),
-    ...{ values: native.getSolution().colValue, nodes: nodesOf(native) },
+    values: native.getSolution().colValue,
+    nodes: nodesOf(native),
   };
 }
 

@@ -86,8 +86,14 @@ function entriesOf(
     const gpu = (row.first + i) % perServer;
     const number = (row.first + i - gpu) / perServer;
     return pools.map(({ class: name, virtual, model, pipeline, partition }) => ({
-      ...{ server: `${name}-${number}`, gpu, ...repeated, class: name, virtual },
-      ...{ model, pipeline, partition },
+      server: `${name}-${number}`,
+      gpu,
+      ...repeated,
+      class: name,
+      virtual,
+      model,
+      pipeline,
+      partition,
     }));
   }).flat();
 }

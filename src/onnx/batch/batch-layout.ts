@@ -172,7 +172,9 @@ export function slice(node: RuleNode): RuleResult {
   const rank = data?.dims?.length;
   const ranges = given?.map((axis, at) => ({
     axis: typeof axis === 'number' ? axisWithin(axis, rank) : undefined,
-    ...{ start: numberIn(starts?.[at]), end: numberIn(ends?.[at]), step: numberIn(steps?.[at]) },
+    start: numberIn(starts?.[at]),
+    end: numberIn(ends?.[at]),
+    step: numberIn(steps?.[at]),
   }));
   if (data?.batch === undefined) return sliceElements(node, data, ranges);
   if (ranges === undefined || ranges.some(({ axis }) => axis === undefined))

@@ -85,7 +85,7 @@ class BatchWalk {
   readonly flows: Map<string, BatchFlow>;
   readonly edits: NodeEdit[] = [];
   readonly shapesUsed = new Map<string, readonly number[]>();
-  readonly #declared = new Map<string, TensorType>();
+  private readonly declared = new Map<string, TensorType>();
 
   constructor(
     private readonly model: OnnxModel,
@@ -95,9 +95,9 @@ class BatchWalk {
     const { inputs, outputs, valueInfo, initializers } = model.graph;
     this.flows = new Map([...initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]));
     for (const { name, type } of [...inputs, ...outputs, ...valueInfo.values()])
-      if (type?.kind === 'tensor' && !this.#declared.has(name)) this.#declared.set(name, type);
+      if (type?.kind === 'tensor' && !this.declared.has(name)) this.declared.set(name, type);
     for (const { name } of inputs) {
-      const dims = knownDims(this.#declared.get(name));
+      const dims = knownDims(this.declared.get(name));
       const scalar = dims?.length === 0;
       this.flows.set(name, { ...(scalar ? {} : { batch: { axis: 0, factor: 1 } }), ...(dims && { dims }) });
     }
@@ -106,7 +106,7 @@ class BatchWalk {
   /** Follows all nodes, or gives the fault of the first that cannot be followed. */
   follow(): WalkFault | undefined {
     for (const node of this.model.graph.nodes) {
-      const fault = this.#followNode(node);
+      const fault = this.followNode(node);
       if (fault !== undefined)
         return {
           ...fault,
@@ -116,7 +116,7 @@ class BatchWalk {
     return undefined;
   }
 
-  #followNode(node: OnnxNode): WalkFault | undefined {
+  private followNode(node: OnnxNode): WalkFault | undefined {
     const captured = node.captures.some((name) => {
       const flow = this.flows.get(name);
       return flow?.batch !== undefined || flow?.sized;
@@ -128,19 +128,19 @@ class BatchWalk {
       this.flows.set(node.outputs[0] ?? '', constantNodeFlow(attributes));
       return undefined;
     }
-    if (node.op === 'Shape') this.#measuredInputs(node);
-    let outcome = this.#outcome(node, attributes);
+    if (node.op === 'Shape') this.measuredInputs(node);
+    let outcome = this.outcome(node, attributes);
     let found = followed(outcome);
-    if (found === undefined && this.#measuredInputs(node)) {
-      outcome = this.#outcome(node, attributes);
+    if (found === undefined && this.measuredInputs(node)) {
+      outcome = this.outcome(node, attributes);
       found = followed(outcome);
     }
-    if (found === undefined) return this.#faultOf(node, attributes, reasonOf(outcome));
-    this.#take(node, found);
+    if (found === undefined) return this.faultOf(node, attributes, reasonOf(outcome));
+    this.take(node, found);
     return undefined;
   }
 
-  #ruleNode(node: OnnxNode, attributes: Attributes) {
+  private ruleNode(node: OnnxNode, attributes: Attributes) {
     return ruleNode(node, attributes, {
       flows: this.flows,
       opset: this.model.opsets.get('') ?? 1,
@@ -148,15 +148,15 @@ class BatchWalk {
     });
   }
 
-  #outcome(node: OnnxNode, attributes: Attributes): RuleResult {
-    return follow(this.#ruleNode(node, attributes), node.domain, this.options.mixing === true);
+  private outcome(node: OnnxNode, attributes: Attributes): RuleResult {
+    return follow(this.ruleNode(node, attributes), node.domain, this.options.mixing === true);
   }
 
-  #faultOf(node: OnnxNode, attributes: Attributes, missing: string): WalkFault {
+  private faultOf(node: OnnxNode, attributes: Attributes, missing: string): WalkFault {
     const unknown = [...this.flows.values()].some(
       ({ dims }) => dims === undefined || dims.includes(undefined),
     );
-    const mixes = !this.options.mixing && mixesSlightly(this.#ruleNode(node, attributes));
+    const mixes = !this.options.mixing && mixesSlightly(this.ruleNode(node, attributes));
     return {
       missing,
       ...(unknown ? { lacksShapes: true } : {}),
@@ -165,7 +165,7 @@ class BatchWalk {
   }
 
   /** Completes the shapes of a node's inputs by measured ones, and says whether there were any. */
-  #measuredInputs(node: OnnxNode): boolean {
+  private measuredInputs(node: OnnxNode): boolean {
     let found = false;
     for (const name of node.inputs) {
       const flow = this.flows.get(name);
@@ -179,7 +179,7 @@ class BatchWalk {
     return found;
   }
 
-  #take(node: OnnxNode, { flows, edits = [] }: Followed): void {
+  private take(node: OnnxNode, { flows, edits = [] }: Followed): void {
     for (const edit of edits) {
       const before = this.flows.get(node.inputs[edit.input] ?? '')?.values?.map(Number);
       this.edits.push({ node, edit, before });
@@ -187,7 +187,7 @@ class BatchWalk {
     node.outputs.forEach((name, index) => {
       if (name === '') return;
       const flow = flows[index] ?? {};
-      const dims = joinedDims(knownDims(this.#declared.get(name)), flow.dims);
+      const dims = joinedDims(knownDims(this.declared.get(name)), flow.dims);
       this.flows.set(name, dims === undefined ? flow : { ...flow, dims });
     });
   }

@@ -106,13 +106,13 @@ class RowWalk implements InnerWalk {
     const scope = new Map([...initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]));
     for (const { name } of inputs) {
       const axis = axes.get(name);
-      this.#keep(scope, name, axis === undefined ? {} : { batch: { axis, factor: 1 } });
+      this.keep(scope, name, axis === undefined ? {} : { batch: { axis, factor: 1 } });
     }
     return scope;
   }
 
   nodes(nodes: readonly WalkedNode[], scope: Map<string, BatchFlow>): void {
-    for (const node of nodes) this.#node(node, scope);
+    for (const node of nodes) this.node(node, scope);
   }
 
   constants({ initializers }: RawGraph, scope: Map<string, BatchFlow>): void {
@@ -130,20 +130,20 @@ class RowWalk implements InnerWalk {
     return found;
   }
 
-  #node(node: WalkedNode, scope: Map<string, BatchFlow>): void {
+  private node(node: WalkedNode, scope: Map<string, BatchFlow>): void {
     const attributes = attributesOf(node);
     if (attributes === undefined) {
-      this.#doubt(node, scope, { why: 'its attributes cannot be read', hidden: false });
+      this.doubt(node, scope, { why: 'its attributes cannot be read', hidden: false });
     } else if (node.op === 'Constant' && node.domain === '') {
-      this.#keep(scope, node.outputs[0] ?? '', constantNodeFlow(attributes));
+      this.keep(scope, node.outputs[0] ?? '', constantNodeFlow(attributes));
     } else {
       const { opset } = this.known;
-      this.#operator(node, scope, ruleNode(node, attributes, { flows: scope, opset, size: THOUGHT_BATCH }));
+      this.operator(node, scope, ruleNode(node, attributes, { flows: scope, opset, size: THOUGHT_BATCH }));
     }
   }
 
-  #operator(node: WalkedNode, scope: Map<string, BatchFlow>, seenBy: RuleNode): void {
-    const inner = this.#called(node, seenBy) ?? branching(node, seenBy, { scope, walk: this });
+  private operator(node: WalkedNode, scope: Map<string, BatchFlow>, seenBy: RuleNode): void {
+    const inner = this.called(node, seenBy) ?? branching(node, seenBy, { scope, walk: this });
     for (const { told, ...fault } of inner?.mixing ?? [])
       this.mixing.push({ ...fault, told: `${named(node)}: inside it, ${told}` });
     const result = inner?.result ?? follow(seenBy, node.domain, this.known.mixing);
@@ -151,28 +151,28 @@ class RowWalk implements InnerWalk {
     const open = used.some((flow) => flow?.open);
     const found = followed(result);
     if (used.some((flow) => flow?.never)) {
-      for (const name of node.outputs) this.#keep(scope, name, { never: true });
+      for (const name of node.outputs) this.keep(scope, name, { never: true });
     } else if (found !== undefined && !found.edits?.length && !open) {
       node.outputs.forEach((name, at) => {
-        this.#keep(scope, name, found.flows[at] ?? {});
+        this.keep(scope, name, found.flows[at] ?? {});
       });
     } else if (!used.some(holdsRows)) {
       // What is computed of the size of the batch, and of no row, is the same for all requests of a batch.
       const flow = used.some(isTouched) ? { sized: true } : {};
-      for (const name of node.outputs) this.#keep(scope, name, flow);
+      for (const name of node.outputs) this.keep(scope, name, flow);
     } else if (typeof result !== 'string' && 'mixes' in result) {
       const slightly = !this.known.mixing && mixesSlightly(seenBy);
       this.mixing.push({ told: `${named(node)}${about(node, scope)}: ${result.mixes}`, slightly });
-      for (const name of node.outputs) this.#keep(scope, name, { open: true });
+      for (const name of node.outputs) this.keep(scope, name, { open: true });
     } else {
       const why = open ? UNORDERED : HOLDS_BATCH;
       const hidden = inner?.hidden === true;
-      this.#doubt(node, scope, { why: typeof result === 'string' ? result : why, hidden });
+      this.doubt(node, scope, { why: typeof result === 'string' ? result : why, hidden });
     }
   }
 
   /** Follows a call of a local function through its body. */
-  #called(node: WalkedNode, { flows }: RuleNode): Inner | undefined {
+  private called(node: WalkedNode, { flows }: RuleNode): Inner | undefined {
     const key = callKey(node.domain, node.op, node.overload);
     const called = this.known.functions.find((one) => callKey(one.domain, one.name, one.overload) === key);
     if (called === undefined) return undefined;
@@ -193,7 +193,7 @@ class RowWalk implements InnerWalk {
   }
 
   /** Goes on with what was seen of the outputs of a node that no rule follows. */
-  #doubt(
+  private doubt(
     node: WalkedNode,
     scope: Map<string, BatchFlow>,
     { why, hidden }: { readonly why: string; readonly hidden: boolean },
@@ -202,13 +202,15 @@ class RowWalk implements InnerWalk {
     const rows = outputs.map((name) => ({ name, ...this.known.seen.get(name) }));
     for (const { name, rows: axis, one } of rows) {
       const factor = axis === undefined || axis === null ? undefined : one?.[axis];
-      this.#keep(scope, name, factor === undefined ? { open: true } : { batch: { axis: axis!, factor } });
+      this.keep(scope, name, factor === undefined ? { open: true } : { batch: { axis: axis!, factor } });
     }
     const inputs = [...node.inputs, ...node.captures].filter((name) => holdsRows(scope.get(name)));
     const limits = COMPARES.has(node.op) ? node.inputs.filter((name) => scope.get(name)?.sized) : [];
     this.unknown.push({
       told: `${named(node)}${about(node, scope)}: ${why}`,
-      ...{ inputs, limits, outputs },
+      inputs,
+      limits,
+      outputs,
       apart: rows.every(({ rows: axis }) => axis !== undefined && axis !== null),
       hidden,
       carriesSizes: CARRIES_SIZES.has(node.op),
@@ -216,9 +218,9 @@ class RowWalk implements InnerWalk {
   }
 
   /** Keeps a flow with its sizes: as followed, else as seen, else as declared. */
-  #keep(scope: Map<string, BatchFlow>, name: string, flow: BatchFlow): void {
+  private keep(scope: Map<string, BatchFlow>, name: string, flow: BatchFlow): void {
     if (name === '') return;
-    const known = [flow.dims, this.#seenDims(name), this.known.declared.get(name)];
+    const known = [flow.dims, this.seenDims(name), this.known.declared.get(name)];
     const [first] = known.filter((dims) => dims !== undefined);
     const dims = first?.map((_, axis) => {
       if (axis === flow.batch?.axis) return flow.batch.factor * THOUGHT_BATCH;
@@ -227,7 +229,7 @@ class RowWalk implements InnerWalk {
     scope.set(name, dims === undefined ? flow : { ...flow, dims });
   }
 
-  #seenDims(name: string): Dims | undefined {
+  private seenDims(name: string): Dims | undefined {
     const { one, two } = this.known.seen.get(name) ?? {};
     if (one === undefined || two?.length !== one.length) return undefined;
     return one.map((size, axis) => size + (two[axis]! - size) * (THOUGHT_BATCH - 1));

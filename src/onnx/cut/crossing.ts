@@ -36,12 +36,12 @@ export function crossingsOf(model: OnnxModel, sentBytes?: SentBytes): Crossing[]
 
 class Chooser {
   /** By tensor that can be made again, the tensors that it is made from, constants left out. */
-  readonly #madeFrom = new Map<string, readonly string[]>();
+  private readonly madeFrom = new Map<string, readonly string[]>();
   /** By tensor, the last node that uses it and is not repeated; the number of nodes for graph outputs. */
-  readonly #mainUse = new Map<string, number>();
-  readonly #inputs: ReadonlySet<string>;
+  private readonly mainUse = new Map<string, number>();
+  private readonly inputs: ReadonlySet<string>;
   /** The tensors that every later partition can have, apart from those made of them again. */
-  #there: Set<string>;
+  private there: Set<string>;
 
   constructor(
     private readonly model: OnnxModel,
@@ -54,47 +54,46 @@ class Chooser {
       if (node.constant) for (const name of node.outputs) constants.add(name);
       else if (repeats.sizes.has(node) || (sentBytes !== undefined && repeats.inputs.has(node))) {
         const from = usedBy(node).filter((name) => !constants.has(name));
-        for (const name of node.outputs) this.#madeFrom.set(name, from);
-      } else for (const name of usedBy(node)) this.#mainUse.set(name, index);
+        for (const name of node.outputs) this.madeFrom.set(name, from);
+      } else for (const name of usedBy(node)) this.mainUse.set(name, index);
     }
-    for (const { name } of outputs) this.#mainUse.set(name, nodes.length);
-    this.#inputs = new Set(inputs.map(({ name }) => name));
-    this.#there = new Set(this.#inputs);
+    for (const { name } of outputs) this.mainUse.set(name, nodes.length);
+    this.inputs = new Set(inputs.map(({ name }) => name));
+    this.there = new Set(this.inputs);
   }
 
   all(): Crossing[] {
     return liveAt(this.model).map((live, index) => {
       const { outputs } = this.model.graph.nodes[index]!;
-      for (const name of outputs) if (!this.#madeFrom.has(name)) this.#there.add(name);
-      const chosen = this.#chosen(live, index + 1);
-      if ([...chosen].every((name) => this.#canBeSent(name))) this.#there = chosen;
+      for (const name of outputs) if (!this.madeFrom.has(name)) this.there.add(name);
+      const chosen = this.chosen(live, index + 1);
+      if ([...chosen].every((name) => this.canBeSent(name))) this.there = chosen;
       const repeated = outputs.filter(
-        (name) => this.#madeFrom.has(name) && live.includes(name) && !chosen.has(name),
+        (name) => this.madeFrom.has(name) && live.includes(name) && !chosen.has(name),
       );
       return { tensors: inOrder([...chosen, ...repeated], live), repeated };
     });
   }
 
-  #chosen(live: readonly string[], position: number): Set<string> {
-    const isNeeded = (name: string) =>
-      !this.#madeFrom.has(name) && (this.#mainUse.get(name) ?? -1) >= position;
+  private chosen(live: readonly string[], position: number): Set<string> {
+    const isNeeded = (name: string) => !this.madeFrom.has(name) && (this.mainUse.get(name) ?? -1) >= position;
     const needed = new Set(live.filter(isNeeded));
-    const isFree = this.#reachableFrom(needed);
+    const isFree = this.reachableFrom(needed);
     const wanted = live.filter((name) => !isFree(name));
     if (wanted.length === 0) return needed;
-    const from = this.#ancestors(wanted, isFree);
-    const costOf = (name: string) => this.#costOf(name);
+    const from = this.ancestors(wanted, isFree);
+    const costOf = (name: string) => this.costOf(name);
     return new Set([...needed, ...minVertexCut({ from, wanted, costOf })]);
   }
 
   /** Says of tensors whether they are among some, or can be made again from those. */
-  #reachableFrom(given: ReadonlySet<string>): (name: string) => boolean {
+  private reachableFrom(given: ReadonlySet<string>): (name: string) => boolean {
     const known = new Map<string, boolean>();
     const isReachable = (name: string): boolean => {
       if (given.has(name)) return true;
       let answer = known.get(name);
       if (answer === undefined) {
-        answer = this.#madeFrom.get(name)?.every(isReachable) ?? false;
+        answer = this.madeFrom.get(name)?.every(isReachable) ?? false;
         known.set(name, answer);
       }
       return answer;
@@ -106,12 +105,15 @@ class Chooser {
    * Gives what some tensors can be made from again, directly or not, without free ones. All that it gives is there. A
    * tensor of whose makers one is no longer there can only be sent itself.
    */
-  #ancestors(wanted: readonly string[], isFree: (name: string) => boolean): Map<string, readonly string[]> {
-    const canBeThere = this.#reachableFrom(this.#there);
+  private ancestors(
+    wanted: readonly string[],
+    isFree: (name: string) => boolean,
+  ): Map<string, readonly string[]> {
+    const canBeThere = this.reachableFrom(this.there);
     const from = new Map<string, readonly string[]>();
     const visit = (name: string): void => {
       if (from.has(name)) return;
-      const makers = (this.#madeFrom.get(name) ?? []).filter((maker) => !isFree(maker));
+      const makers = (this.madeFrom.get(name) ?? []).filter((maker) => !isFree(maker));
       from.set(name, makers.every(canBeThere) ? makers : []);
       for (const maker of from.get(name)!) visit(maker);
     };
@@ -119,14 +121,14 @@ class Chooser {
     return from;
   }
 
-  #canBeSent(name: string): boolean {
+  private canBeSent(name: string): boolean {
     return this.sentBytes === undefined || this.sentBytes(name) !== undefined;
   }
 
-  #costOf(name: string): number {
+  private costOf(name: string): number {
     if (this.sentBytes !== undefined) return this.sentBytes(name) ?? CANNOT_BE_SENT;
-    if (this.#madeFrom.has(name)) return UNKNOWN_COST.size;
-    return this.#inputs.has(name) ? UNKNOWN_COST.input : UNKNOWN_COST.inner;
+    if (this.madeFrom.has(name)) return UNKNOWN_COST.size;
+    return this.inputs.has(name) ? UNKNOWN_COST.input : UNKNOWN_COST.inner;
   }
 }
 

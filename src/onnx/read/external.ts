@@ -66,20 +66,20 @@ const LINE_BYTES = 64;
 
 /** ExternalPlan gathers a partition's external data into one file, or leaves it in its files. */
 export class ExternalPlan {
-  readonly #copies = new Map<string, ExternalCopy>();
-  #end = 0;
+  private readonly copyAt = new Map<string, ExternalCopy>();
+  private end = 0;
 
   /** @param dataFile the file that the partition's tensors will name; undefined leaves their names as they are */
   constructor(private readonly dataFile: string | undefined) {}
 
   get copies(): ExternalCopy[] {
-    return [...this.#copies.values()];
+    return [...this.copyAt.values()];
   }
 
   /** moved notes every external tensor in a message and gives it its new place. All other bytes stay the same. */
   moved(message: Uint8Array, kind: Message): Uint8Array {
     if (!holdsExternal(message, kind)) return message;
-    if (kind === 'tensor') return this.#movedTensor(message);
+    if (kind === 'tensor') return this.movedTensor(message);
     return concat([...fieldsOf(message)].flatMap((field) => this.movedField(message, field, kind)));
   }
 
@@ -91,10 +91,10 @@ export class ExternalPlan {
     return moved === payload ? [rawField(message, field)] : delimited(field.number, moved!);
   }
 
-  #movedTensor(tensor: Uint8Array): Uint8Array {
+  private movedTensor(tensor: Uint8Array): Uint8Array {
     const external = readTensor(tensor, '', new Problems()).external;
     if (external === undefined) return tensor;
-    const copy = this.#place(external);
+    const copy = this.place(external);
     if (this.dataFile === undefined) return tensor;
     const entries = { location: this.dataFile, offset: String(copy.toOffset), length: String(copy.length) };
     const kept = rewritten(tensor, (field) => {
@@ -107,20 +107,20 @@ export class ExternalPlan {
     return concat([kept, ...told]);
   }
 
-  #place(external: ExternalData): ExternalCopy {
+  private place(external: ExternalData): ExternalCopy {
     const key = `${external.offset} ${external.length} ${external.location}`;
-    const before = this.#copies.get(key);
+    const before = this.copyAt.get(key);
     if (before !== undefined) return before;
-    const copy = { ...external, toOffset: this.#offsetFor(external) };
-    this.#end = copy.toOffset + external.length;
-    this.#copies.set(key, copy);
+    const copy = { ...external, toOffset: this.offsetFor(external) };
+    this.end = copy.toOffset + external.length;
+    this.copyAt.set(key, copy);
     return copy;
   }
 
-  #offsetFor(external: ExternalData): number {
+  private offsetFor(external: ExternalData): number {
     if (this.dataFile === undefined) return external.offset;
     const step = external.length >= PAGE_BYTES ? PAGE_BYTES : LINE_BYTES;
-    return Math.ceil(this.#end / step) * step;
+    return Math.ceil(this.end / step) * step;
   }
 }
 

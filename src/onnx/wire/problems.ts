@@ -3,8 +3,8 @@ import { WireError } from './wire.js';
 
 /** Problems gathers the faults of one file while reading goes on past each. It keeps 20 and counts the others. */
 export class Problems {
-  readonly #faults: Fault[] = [];
-  #more = 0;
+  private readonly kept: Fault[] = [];
+  private more = 0;
   /** Whether the graph has an initializer several times, which can be mended. */
   isDoubled = false;
 
@@ -12,18 +12,18 @@ export class Problems {
    * @param message the fault at `path`, as in "has no name"; without a path, the fault of the file
    */
   add(path: string, message: string): void {
-    if (path === '') this.#keep('', `the file ${message}`);
-    else this.#keep(path, message);
+    if (path === '') this.keep('', `the file ${message}`);
+    else this.keep(path, message);
   }
 
-  #keep(path: string, message: string): void {
-    if (this.#faults.length < MOST_FAULTS) this.#faults.push({ path, message });
-    else this.#more++;
+  private keep(path: string, message: string): void {
+    if (this.kept.length < MOST_FAULTS) this.kept.push({ path, message });
+    else this.more++;
   }
 
   get faults(): readonly Fault[] {
-    if (this.#more === 0) return this.#faults;
-    return [...this.#faults, moreFaults(this.#more)];
+    if (this.more === 0) return this.kept;
+    return [...this.kept, moreFaults(this.more)];
   }
 
   /** reading gives what `read` gives. Where the bytes are not the expected message, it adds a fault at `path`. */

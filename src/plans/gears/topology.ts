@@ -77,7 +77,8 @@ function gearTableOf({ gears, stages, switching, slo, objective }: GearPlan): Ge
         steps: cascade.map(({ stage, threshold, visits, minQueue, loadShares }: GearStep) => ({
           pool: names.indexOf(stage),
           below: threshold ?? Number.NEGATIVE_INFINITY,
-          ...{ minQueue, visits },
+          minQueue,
+          visits,
           ...(loadShares.length > 0 ? { shares: Float64Array.from(loadShares) } : {}),
         })),
       }),

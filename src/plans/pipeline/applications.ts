@@ -21,7 +21,10 @@ export function plannedApplications({
   });
   if (applications === undefined) return [{ name, sloMs, weight: 1, ...rated(1) }];
   return applications.map((one) => ({
-    ...{ name: one.name, sloMs: one.sloMs, weight: one.share, loadOf: name },
+    name: one.name,
+    sloMs: one.sloMs,
+    weight: one.share,
+    loadOf: name,
     ...(one.weight === undefined ? {} : { dropWeight: one.weight }),
     ...rated(one.share),
   }));

@@ -48,7 +48,9 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
       : { kind: 'throughput', ...rates },
     models: [
       {
-        ...{ name: b.name, throughputRps: rates, sloMs: slo },
+        name: b.name,
+        throughputRps: rates,
+        sloMs: slo,
         ...(isAskedAlike ? {} : { objectives }),
         pipelines: [],
       },

@@ -214,8 +214,18 @@ function shapeText({ shape, batchAxis, variableAxes = [] }: TensorSpec): string 
 }
 
 const BYTES: Readonly<Record<string, number>> = {
-  ...{ float32: 4, float64: 8, float16: 2, bool: 1 },
-  ...{ int8: 1, int16: 2, int32: 4, int64: 8, uint8: 1, uint16: 2, uint32: 4, uint64: 8 },
+  float32: 4,
+  float64: 8,
+  float16: 2,
+  bool: 1,
+  int8: 1,
+  int16: 2,
+  int32: 4,
+  int64: 8,
+  uint8: 1,
+  uint16: 2,
+  uint32: 4,
+  uint64: 8,
 };
 
 /** bytesPerRow counts the bytes of one row of a tensor; undefined for text, whose size depends on the data. */

@@ -20,7 +20,10 @@ export function pipelineTopologyOf(
   );
   const devices = stageDevices(plan, pools);
   const models = plannedApplications(plan).map(({ name, sloMs, throughputRps }) => ({
-    ...{ name, sloNs: Math.round((options.sloMs ?? sloMs) * NS_PER_MS), throughputRps, entries: [0] },
+    name,
+    sloNs: Math.round((options.sloMs ?? sloMs) * NS_PER_MS),
+    throughputRps,
+    entries: [0],
   }));
   const routes: StageRoutes = { kind: isChain(plan) ? 'chains' : 'dag' };
   return { models, pools, devices, links: linksByServer(devices), routes };

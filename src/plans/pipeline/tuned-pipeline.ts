@@ -102,7 +102,9 @@ function setOf(
   const { maxProvisioningRatio } = together ?? first;
   return {
     pools,
-    ...{ deviceClass: first.device, virtual: first.virtual, replicas: first.replicas },
+    deviceClass: first.device,
+    virtual: first.virtual,
+    replicas: first.replicas,
     most: devicesOf(pools[0] as number),
     workS: own.reduce((sum, { scaleFactor, throughputRps }) => sum + scaleFactor / throughputRps, 0),
     visits: own.reduce((sum, { scaleFactor }) => sum + scaleFactor, 0),

@@ -57,8 +57,16 @@ function parts({ models }: PooledPlan): PlanPart[] {
   return models.flatMap(({ name, pipelines }, application) =>
     pipelines.flatMap(({ partitions }, pipeline) =>
       partitions.map(({ blocks, layers, device, virtual, batch, latencyUsByBatch }, partition) => ({
-        ...{ application, name, pipeline, partition, model: name, profile: application },
-        ...{ device, virtual, batch, latencyUsByBatch },
+        application,
+        name,
+        pipeline,
+        partition,
+        model: name,
+        profile: application,
+        device,
+        virtual,
+        batch,
+        latencyUsByBatch,
         bundled: { among: 'partitions', model: name, range: blocks ?? layers },
         ...(blocks === undefined ? {} : { blocks }),
         ...(layers === undefined ? {} : { layers }),

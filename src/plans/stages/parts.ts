@@ -15,8 +15,17 @@ export function stageParts({ name, stages }: StagedPlan): PlanPart[] {
   return stages.map((stage, partition) => {
     const { model, device, virtual, batch, latencyUsByBatch, latencyQuantile, others } = stage;
     return {
-      ...{ application: 0, name, pipeline: 0, partition, stage: stage.name, model, profile: model },
-      ...{ device, virtual, batch, latencyUsByBatch },
+      application: 0,
+      name,
+      pipeline: 0,
+      partition,
+      stage: stage.name,
+      model,
+      profile: model,
+      device,
+      virtual,
+      batch,
+      latencyUsByBatch,
       bundled: { among: 'stages', stage: stage.name },
       ...(latencyQuantile === undefined ? {} : { latencyQuantile }),
       ...(others === undefined ? {} : { otherClasses: others.map((other) => other.device) }),

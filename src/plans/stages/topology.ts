@@ -26,7 +26,13 @@ export interface StagePool {
 export function stagePool({ stage, partition, throughputRps, edges }: StagePool): Pool {
   const { name, device, virtual, batch } = stage;
   return {
-    ...{ model: 0, pipeline: 0, partition, stage: name, deviceClass: device, virtual, batch },
+    model: 0,
+    pipeline: 0,
+    partition,
+    stage: name,
+    deviceClass: device,
+    virtual,
+    batch,
     ...latenciesOf(stage),
     transferNs: Float64Array.from({ length: batch }, (_, row) =>
       Math.max(0, largestOf(edges.map(({ transferNs }) => transferNs[row] as number))),
@@ -45,7 +51,8 @@ function latenciesOf(stage: StagePool['stage']): Pick<Pool, 'latencyNs' | 'class
   if (others === undefined) return { latencyNs: first };
   const all = [stage, ...others];
   const classes = all.map(({ device, virtual, latencyUsByBatch }) => ({
-    ...{ deviceClass: device, virtual },
+    deviceClass: device,
+    virtual,
     latencyNs: filledLatencies(latencyUsByBatch, batch),
   }));
   const latencyNs = first.slice();
@@ -112,7 +119,12 @@ export function stageDevices(
       ({ deviceClass, virtual }) => deviceClass === place.class && virtual === place.virtual,
     );
     return {
-      ...{ name: `${name}/${k}`, pool, server, gpu, deviceClass: place.class, virtual: place.virtual },
+      name: `${name}/${k}`,
+      pool,
+      server,
+      gpu,
+      deviceClass: place.class,
+      virtual: place.virtual,
       ...(otherPools.length > 0 ? { otherPools } : {}),
       ...(place.standby === true ? { standby: true } : {}),
       ...(poolClass === undefined ? {} : { poolClass }),

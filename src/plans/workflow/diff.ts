@@ -33,7 +33,10 @@ export function diffWorkflows(a: WorkflowPlan, b: WorkflowPlan): WorkflowDiff {
       ...(kind === kindBefore ? {} : { kindBefore }),
       ...changeOf(a.objective.value, b.objective.value),
     },
-    ...{ models, stages, classes, gpusMoved },
+    models,
+    stages,
+    classes,
+    gpusMoved,
     same:
       stages.length + classes.length + gpusMoved === 0 &&
       models.every(

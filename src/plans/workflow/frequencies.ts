@@ -109,7 +109,11 @@ function countOf(
 ): NextCallCount {
   if (component === END) return { after, count };
   return {
-    ...{ after, component: nameOf(component), inputs: [...back], rows: rows / count, count },
+    after,
+    component: nameOf(component),
+    inputs: [...back],
+    rows: rows / count,
+    count,
     ...(sized === 0 ? {} : { outputBytes: bytes / sized }),
   };
 }

@@ -34,9 +34,19 @@ export function workflowTopologyOf(plan: PlacedWorkflows): Topology {
 function poolOf({ component, name, onClass }: PlacedPool, { placement, rps }: PlacedWorkflows): Pool {
   const { device, batch, latencyUsByBatch } = onClass;
   return {
-    ...{ model: 0, owner: name, pipeline: component, partition: 0, stage: name },
-    ...{ deviceClass: device, virtual: 1, batch, latencyNs: filledLatencies(latencyUsByBatch, batch) },
-    ...{ transferNs: new Float64Array(batch), transferBytes: 0, edges: [], throughputRps: rps },
+    model: 0,
+    owner: name,
+    pipeline: component,
+    partition: 0,
+    stage: name,
+    deviceClass: device,
+    virtual: 1,
+    batch,
+    latencyNs: filledLatencies(latencyUsByBatch, batch),
+    transferNs: new Float64Array(batch),
+    transferBytes: 0,
+    edges: [],
+    throughputRps: rps,
     devices: placement.flatMap((place, i) => (place.class === device ? [i] : [])),
   };
 }

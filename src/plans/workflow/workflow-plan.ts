@@ -15,8 +15,12 @@ export const WORKFLOW_PLAN: PlanOf<'workflow-plan'> = {
   // What it can serve is not known; it was made for these rates.
   applications: ({ workflows, rps }) =>
     workflows.map(({ name, sloMs, share }) => ({
-      ...{ name, sloMs, weight: share },
-      ...{ throughputRps: share * rps, heldRps: share * rps, loadOf: ALL },
+      name,
+      sloMs,
+      weight: share,
+      throughputRps: share * rps,
+      heldRps: share * rps,
+      loadOf: ALL,
     })),
   topology: (plan) => workflowTopologyOf(plan),
   contradictions: (plan) => {
@@ -65,8 +69,17 @@ function partsOf(plan: WorkflowPlan): PlanPart[] {
   return placedPools(plan).map(({ component, name, onClass: { device, batch, latencyUsByBatch } }) => {
     const { model = name } = plan.components[component] ?? {};
     return {
-      ...{ application: 0, name, pipeline: component, partition: 0, stage: name, model, profile: model },
-      ...{ device, virtual: 1, batch, latencyUsByBatch },
+      application: 0,
+      name,
+      pipeline: component,
+      partition: 0,
+      stage: name,
+      model,
+      profile: model,
+      device,
+      virtual: 1,
+      batch,
+      latencyUsByBatch,
       bundled: { among: 'stages', stage: name },
     };
   });

@@ -48,7 +48,9 @@ export function schedulerCases({ rows, skipped }: SchedulerComparison): CiCase[]
     simulatedCase(scheduler, { attainment: attainment?.mean, goodputRps: goodputRps.mean }),
   );
   const others = skipped.map(({ scheduler, reason }) => ({
-    ...{ name: scheduler, outcome: 'skipped', says: reason },
+    name: scheduler,
+    outcome: 'skipped',
+    says: reason,
   })) satisfies CiCase[];
   return [...compared, ...others];
 }

@@ -89,7 +89,9 @@ export class ComponentDevice implements DrivenDevice {
     const { start = startComponentExecutor } = this.parts;
     const { device, virtual, cores, name } = this.plan;
     const executor = await start(device, {
-      ...{ virtual, name, signal: this.killed.signal },
+      virtual,
+      name,
+      signal: this.killed.signal,
       ...(cores === undefined ? {} : { cores }),
     });
     const up: Up = { executor, models: new Map() };

@@ -38,7 +38,9 @@ export class HostedPrograms implements RunPrograms {
     const started = await Promise.allSettled(
       programs.map((path, application) =>
         ProgramHost.start(path, {
-          ...{ components, driver, seed },
+          components,
+          driver,
+          seed,
           printed: (text) => printed?.(plan.workflows[application]!.name, text),
         }),
       ),

@@ -48,9 +48,13 @@ export class LiveExecutions {
       runs.task(core.batchTask(batch, k)),
     );
     const running: Running = {
-      ...{ batch, pool: core.batchPool(batch), rows: core.batchRows(batch), tasks },
+      batch,
+      pool: core.batchPool(batch),
+      rows: core.batchRows(batch),
+      tasks,
       toRun: this.toRun(tasks, device),
-      ...{ fromNs: turns.now(), generation: devices[device]!.generation },
+      fromNs: turns.now(),
+      generation: devices[device]!.generation,
     };
     this.running.set(device, running);
     devices[device]!.run(running.pool, running.toRun).then(
@@ -94,9 +98,7 @@ export class LiveExecutions {
     const { batch, pool, rows, tasks, toRun, fromNs } = running;
     const inferFromNs = turns.at(startedNs);
     const inferToNs = turns.at(endedNs);
-    const phases: BatchPhases = {
-      ...{ fromNs, stackedNs: fromNs, inferFromNs, inferToNs, cameNs: at, toNs: at },
-    };
+    const phases: BatchPhases = { fromNs, stackedNs: fromNs, inferFromNs, inferToNs, cameNs: at, toNs: at };
     observer.batch({ pool, device, size: rows, phases, busyUs: (at - fromNs) / 1e3 });
     for (const request of new Set(tasks.map(({ run }) => run.of))) request.batches.push(phases);
     for (const [i, { output }] of tasks.entries()) {

@@ -51,8 +51,13 @@ export class LivePrograms implements ProgramDriver {
     );
     const told = { component: componentOf.get(component) as number, rows, inputs: sources };
     const task: CalledTask = {
-      ...{ run, call, number: core.submitted(turns.now(), run.request, told), output: futureOutput() },
-      ...{ wanted: new Set(), answers: new Set(), isAtFront: false },
+      run,
+      call,
+      number: core.submitted(turns.now(), run.request, told),
+      output: futureOutput(),
+      wanted: new Set(),
+      answers: new Set(),
+      isAtFront: false,
       bringing: new Set(),
     };
     run.tasks.push(task);

@@ -87,7 +87,9 @@ export class LiveWorkflowDriver {
     const made = makeCore(this.decisions);
     const core = log === undefined ? made : recorded(made, this.decisions, log);
     const turns = new CoreTurns({
-      ...{ core, decisions: this.decisions, clock },
+      core,
+      decisions: this.decisions,
+      clock,
       carryOut: (i) => this.carryOut(i),
       tellWhatFollowed: () => this.tellWhatFollowed(),
       decided: () => this.tellIdle(),
@@ -111,13 +113,20 @@ export class LiveWorkflowDriver {
     this.outputs = outputs;
     this.executions = new LiveExecutions({ ...told, devices, runs, outputs, needs, observer });
     this.loads = new LiveLoads({
-      ...{ ...told, devices, runs, observer },
+      ...told,
+      devices,
+      runs,
+      observer,
       componentOf: (pool) => components[pools[pool]!.component]!,
     });
     const follows = (act: () => void) => void this.following.push(act);
     this.endings = new LiveEndings({ ...told, models, runs, outputs, programs, drops, follows });
     this.programs = new LivePrograms({
-      ...{ ...told, runs, outputs, needs, programs },
+      ...told,
+      runs,
+      outputs,
+      needs,
+      programs,
       componentOf: new Map(components.map((name, i) => [name, i])),
       fail: (workflow, ending) => this.endings.end(workflow, ending),
     });
@@ -166,8 +175,18 @@ export class LiveWorkflowDriver {
   submit(arrival: Arrival, rows: readonly Tensors[], done: Done): Ticket {
     const { model, wholeNs = arrival.at, deadlineNs, weight } = arrival;
     const workflow: OpenWorkflow = {
-      ...{ application: model, runs: [], answers: [], deadlineNs, weight, batches: [], done },
-      ...{ cameNs: wholeNs, readNs: this.now(), lastFailure: '', isInTime: true, isOver: false },
+      application: model,
+      runs: [],
+      answers: [],
+      deadlineNs,
+      weight,
+      batches: [],
+      done,
+      cameNs: wholeNs,
+      readNs: this.now(),
+      lastFailure: '',
+      isInTime: true,
+      isOver: false,
     };
     this.requestCount += 1;
     this.endings.opened(workflow, rows.length);
@@ -187,8 +206,18 @@ export class LiveWorkflowDriver {
     const body = outputAtFront(inputs);
     this.core.sized(at, request, keptBytes(body));
     const run: LiveRun = {
-      ...{ number: this.nextRun++, request, bodyTask: this.core.bodyOf(request), of, row, inputs, body },
-      ...{ tasks: [], result: undefined, awaited: new Set(), isFinished: false, isOver: false },
+      number: this.nextRun++,
+      request,
+      bodyTask: this.core.bodyOf(request),
+      of,
+      row,
+      inputs,
+      body,
+      tasks: [],
+      result: undefined,
+      awaited: new Set(),
+      isFinished: false,
+      isOver: false,
     };
     of.runs[row] = run;
     this.runs.add(run);

@@ -78,7 +78,11 @@ export async function openWorkflows(
   ]);
   if (faults.length > 0) throw new InputError(task, faults, 'Deploy the plan again.');
   return {
-    ...{ manifest: loaded, plan, topology, models, work },
+    manifest: loaded,
+    plan,
+    topology,
+    models,
+    work,
     table: workflowTableOf(plan, plan.serving.scheduler === 'static' ? 'static' : 'moving'),
     frequencies: frequencyRowsOf(
       plan.workflows,
@@ -167,13 +171,17 @@ function modelsOf(plan: WorkflowPlan, { topology, manifest }: BundleParts): Live
     const { inputs = [], outputs = [] } = manifest.models.find((model) => model.name === name) ?? {};
     const isOfRows = [...inputs, ...outputs].every(({ batchAxis }) => batchAxis === 0);
     return {
-      ...{ name, inputs, outputs, sloNs: topology.models[m]!.sloNs },
+      name,
+      inputs,
+      outputs,
+      sloNs: topology.models[m]!.sloNs,
       inputKeys: inputs.map((one) => one.name),
       outputKeys: outputs.map((one) => one.name),
       mayLackOutputs: true,
       // Rows are put together and taken apart along the first axis alone.
       maxRows: isOfRows ? mostRows : 1,
-      ...{ plannedRps: share * plan.rps, weight: 1 },
+      plannedRps: share * plan.rps,
+      weight: 1,
     };
   });
 }

@@ -75,7 +75,9 @@ export class WorkflowCounters {
 
 function gauge(registry: Registry, name: string, help: string, value: () => number): void {
   new Gauge({
-    ...{ name, help, registers: [registry] },
+    name,
+    help,
+    registers: [registry],
     collect() {
       this.set(value());
     },

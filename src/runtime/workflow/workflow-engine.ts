@@ -55,23 +55,19 @@ export class WorkflowEngine {
     this.metrics = new WorkflowCounters(this.counters.registry, () => this.driver.inUse);
     this.devices = this.madeDevices();
     this.driver = new LiveWorkflowDriver({
-      ...{
-        models,
-        components: table.components,
-        pools: table.pools,
-        devices: this.devices,
-        programs: this.programs,
-      },
+      models,
+      components: table.components,
+      pools: table.pools,
+      devices: this.devices,
+      programs: this.programs,
       drops: new WorkflowDrops(topology),
       makeCore: (decisions) =>
         workflowCore(options.scheduler, topology, {
-          ...{
-            decisions,
-            table,
-            frequencies,
-            policy: options.policy ?? {},
-            streams: streamsOf(CORE_SEED, 'core'),
-          },
+          decisions,
+          table,
+          frequencies,
+          policy: options.policy ?? {},
+          streams: streamsOf(CORE_SEED, 'core'),
         }),
       observer: this.observer(),
       log: options.onDecision,
@@ -92,7 +88,11 @@ export class WorkflowEngine {
           : [],
       );
       return new ComponentDevice({
-        ...{ plan, duties, holds, start, cache: caches[host]! },
+        plan,
+        duties,
+        holds,
+        start,
+        cache: caches[host]!,
         events: {
           up: (why) => this.deviceUp(device, why),
           down: (why) => this.deviceDown(device, why),
@@ -135,7 +135,9 @@ export class WorkflowEngine {
   async start(): Promise<void> {
     const { log, signal } = this.options;
     await this.programs.start({
-      ...{ bundle: this.bundle, driver: this.driver.programDriver, seed: CORE_SEED },
+      bundle: this.bundle,
+      driver: this.driver.programDriver,
+      seed: CORE_SEED,
       printed: (workflow, text) => log({ kind: 'programPrinted', workflow, text }),
     });
     let done = 0;

@@ -204,7 +204,9 @@ export class StageLocalParts {
       durations,
       planned: new PlannedBatches(columns, durations),
       planner: this.planner,
-      ...{ gears, readings, streams },
+      gears,
+      readings,
+      streams,
     };
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
@@ -223,7 +225,8 @@ export class StageLocalParts {
     const { topology, requests, pace } = this;
     const count = queueCount(placement, topology);
     const options = {
-      ...{ order, slackNs },
+      order,
+      slackNs,
       isOverloaded: (queue: number) => this.planner?.isOverloaded(this.placement.placeOf(queue)) ?? false,
     };
     switch (weighing.kind) {
@@ -276,7 +279,11 @@ export class StageLocalParts {
     const { graph, flows } = this.life;
     const queueOf = (task: number) => placement.queueOf(task);
     const parallel = new ParallelStages(this.topology.pools.length, {
-      ...{ graph, flows, requests, queues, queueOf },
+      graph,
+      flows,
+      requests,
+      queues,
+      queueOf,
     });
     return new RequestBroker(
       state,

@@ -111,9 +111,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const rules = componentRules(this.policy, { residency, work, placeable });
     const { demand, spreading, costs } = rules;
     this.demand = demand;
-    this.loads = new Loads({
-      ...{ decisions, residency, work, placeable, queues, outputs, spreading, ...rules.leaving },
-    });
+    const parts = { decisions, open, agenda, queues, work, residency, placeable, outputs, devices };
+    this.loads = new Loads({ ...parts, spreading, ...rules.leaving });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
     const outlook = new Outlook(work, residency, placeable);
@@ -122,27 +121,24 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const known = { histories: this.histories, stream: streams('prediction'), foresight };
     const prediction = new Prediction(this.policy.prediction, known);
     const scheduling = new Scheduling({ placing: this.placing, prediction, work, demand });
-    const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
+    const ends = new RequestEnds({ ...parts, scheduling });
     const { mostTries, dropping } = this.policy;
     const { quantile, draws } = dropping.kind === 'end-to-end' ? dropping : NO_DRAWS;
     const waiting = { devices: count, draws, stream: streams('waits') };
     const waits = new RecentWaits(table.components.length, waiting);
     const futures = new Futures(this.futuresBy(streams('futures'), foresight));
-    const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws, futures });
+    const expected = new ExpectedEnd({ ...parts, waits, quantile, draws, futures });
     const givingUp = new GivingUp(dropping, { ends, expected, waits, queues });
-    const { batches } = this;
     this.waits = waits;
-    this.executions = new Executions(count, {
-      ...{ decisions, batches, agenda, queues, work, residency, placeable, givingUp, waits },
-    });
+    this.executions = new Executions(count, { ...parts, batches: this.batches, givingUp, waits });
     this.scheduling = scheduling;
     this.ends = ends;
-    this.losses = new Losses({
-      ...{ open, agenda, queues, work, residency, outputs, scheduling, ends, mostTries },
-    });
+    this.losses = new Losses({ ...parts, scheduling, ends, mostTries });
     this.stranded = new Stranded({ decisions, devices, ends });
     this.moves = new Moves({
-      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, ends: this.taskEnds },
+      ...parts,
+      rule: this.policy.moving,
+      ends: this.taskEnds,
       enqueue: (at, task) => this.enqueue(at, task),
     });
   }
@@ -434,7 +430,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   private outputsOf(residency: Residency): Outputs {
     return new Outputs(this.topology.devices.length, {
-      ...{ decisions: this.decisions, residency },
+      decisions: this.decisions,
+      residency,
       passNs: passTimes(this.table),
       arrived: (task, device) => this.outputArrived(task, device),
       lost: (task) => this.losses.outputLost(task),

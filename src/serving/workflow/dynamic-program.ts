@@ -61,8 +61,10 @@ export class DynamicProgram implements Placing {
       changed = best.changed;
       for (const task of best.order)
         placed.push({
-          ...{ task: from + task, device: best.devices[task] as number },
-          ...{ readyNs: best.readyNs[task] as number, endNs: best.endsNs[task] as number },
+          task: from + task,
+          device: best.devices[task] as number,
+          readyNs: best.readyNs[task] as number,
+          endNs: best.endsNs[task] as number,
         });
     }
     return placed;

@@ -138,10 +138,7 @@ export class ExpectedEnd {
     return future.map((call, i) => {
       const position = called + i;
       stepOf.set(position, steps.length + i);
-      return this.expectedStep(at, {
-        ...{ request, future, call, position, stepOf },
-        isTaken: taken.has(position),
-      });
+      return this.expectedStep(at, { request, future, call, position, stepOf, isTaken: taken.has(position) });
     });
   }
 
@@ -183,15 +180,13 @@ export class ExpectedEnd {
     }
     const runNs = this.runNs(device, component, rows);
     return {
-      ...{
-        inputs,
-        fromNs,
-        broughtNs,
-        waitsNs: waits.drawsOf(at, component),
-        runNs,
-        toFrontNs,
-        isCalled: true,
-      },
+      inputs,
+      fromNs,
+      broughtNs,
+      waitsNs: waits.drawsOf(at, component),
+      runNs,
+      toFrontNs,
+      isCalled: true,
     };
   }
 
@@ -214,7 +209,11 @@ export class ExpectedEnd {
       }
     }
     return {
-      ...{ inputs, fromNs, broughtNs, waitsNs: waits.drawsOf(at, component), isCalled: false },
+      inputs,
+      fromNs,
+      broughtNs,
+      waitsNs: waits.drawsOf(at, component),
+      isCalled: false,
       runNs: this.runNs(device, component, rows),
       toFrontNs: isTaken ? undefined : device === NONE ? 0 : devices.passNs(bytes, device, NONE),
     };

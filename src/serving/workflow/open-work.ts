@@ -38,11 +38,26 @@ export class OpenWork {
   open(application: number, deadlineNs: number): OpenRequest {
     const number = this.requestSlots.take();
     const request: Omit<OpenRequest, 'body'> & { body?: Task } = {
-      ...{ number, application, deadlineNs, tasks: [], expected: [], isToEnd: false, isSettled: false },
-      ...{ isFinished: false, isAsked: false, left: 0, inBatches: 0, fetches: 0 },
+      number,
+      application,
+      deadlineNs,
+      tasks: [],
+      expected: [],
+      isToEnd: false,
+      isSettled: false,
+      isFinished: false,
+      isAsked: false,
+      left: 0,
+      inBatches: 0,
+      fetches: 0,
     };
     const body = this.made(request as OpenRequest, {
-      ...{ component: NONE, rows: 1, inputs: [], position: NONE, back: [], calledBefore: [] },
+      component: NONE,
+      rows: 1,
+      inputs: [],
+      position: NONE,
+      back: [],
+      calledBefore: [],
     });
     body.state = 'done';
     body.places.push({ device: NONE, fetch: NONE, sends: 0 });
@@ -57,7 +72,12 @@ export class OpenWork {
     const position = request.tasks.length;
     const back = inputs.map((input) => (input === request.body ? BODY : backTo(input.position, position)));
     const task = this.made(request, {
-      ...{ component, rows, inputs, position, back, calledBefore: lastCalls(request) },
+      component,
+      rows,
+      inputs,
+      position,
+      back,
+      calledBefore: lastCalls(request),
     });
     for (const input of inputs) input.readers.add(task);
     request.tasks.push(task);

@@ -18,7 +18,9 @@ export function placingOf(rule: PlacingRule, parts: PlacingParts): Placing {
     case 'dynamic-program': {
       const { candidates = EXACT.candidates, beam = EXACT.beam } = rule;
       return new DynamicProgram({
-        ...{ outlook, devices, costs },
+        outlook,
+        devices,
+        costs,
         search: { candidates, beam, isExact: rule.beam === undefined },
       });
     }

@@ -113,8 +113,11 @@ export const DYORC_POLICY: WorkflowPolicy = {
 /** PLAIN holds what DyOrc's scheduler is compared with to what the paper says: nothing is predicted, moved, spared or spread. */
 const PLAIN: WorkflowPolicy = {
   ...DYORC_POLICY,
-  ...{ prediction: { kind: 'none' }, moving: { kind: 'never' }, evicting: { kind: 'least-recent' } },
-  ...{ sparing: { kind: 'none' }, spreading: { kind: 'never' } },
+  prediction: { kind: 'none' },
+  moving: { kind: 'never' },
+  evicting: { kind: 'least-recent' },
+  sparing: { kind: 'none' },
+  spreading: { kind: 'never' },
 };
 
 /** GREEDY_POLICY and ROUND_ROBIN_POLICY are what DyOrc's scheduler is compared with (§8.3). */

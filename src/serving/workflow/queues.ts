@@ -47,7 +47,10 @@ export class Queues {
     private readonly options: QueuesOptions,
   ) {
     this.stages = Array.from({ length: devices }, () => ({
-      ...{ waiting: new Set(), unsent: new Set(), coming: new Set(), ready: new Set() },
+      waiting: new Set(),
+      unsent: new Set(),
+      coming: new Set(),
+      ready: new Set(),
     }));
     this.inTurn = Array.from({ length: devices }, () => new Set());
     this.counts = new Int32Array(devices * options.components);

@@ -73,7 +73,14 @@ export class RayLikeAllocation implements Allocation {
     const loads = new ComponentLoads(devices.length, { decisions, residency, placeable, room });
     const touched = (device: number) => this.touched(device);
     const replicas = new Replicas({
-      ...{ topology, table, placeable, residency, decisions, loads, batchWaitNs, touched },
+      topology,
+      table,
+      placeable,
+      residency,
+      decisions,
+      loads,
+      batchWaitNs,
+      touched,
     });
     const scaled = components.map((_, component) => {
       const held = devices.filter((_, device) => residency.holds(device, component)).length;

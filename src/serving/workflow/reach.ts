@@ -73,9 +73,18 @@ export class Reach {
     const leastNs = this.leastNs(this.tailsNs);
     const leastKnownNs = this.leastNs(this.knownTailsNs);
     return {
-      ...{ scheduled: 0, order: [], endNs: 0, knownNs: 0, costNs: 0, leastNs, leastKnownNs, changed },
+      scheduled: 0,
+      order: [],
+      endNs: 0,
+      knownNs: 0,
+      costNs: 0,
+      leastNs,
+      leastKnownNs,
+      changed,
       valueNs: this.valueOf(leastKnownNs, leastNs, 0),
-      ...{ devices: this.tasks.map(() => NONE), readyNs: none, endsNs: none },
+      devices: this.tasks.map(() => NONE),
+      readyNs: none,
+      endsNs: none,
     };
   }
 
@@ -133,7 +142,10 @@ export class Reach {
       order: [...schedule.order, task],
       endNs: Math.max(schedule.endNs, endNs),
       knownNs: task < this.options.goal.known ? Math.max(schedule.knownNs, endNs) : schedule.knownNs,
-      ...{ costNs, leastNs, leastKnownNs, valueNs },
+      costNs,
+      leastNs,
+      leastKnownNs,
+      valueNs,
       changed: changedBy(schedule.changed, device, view),
     };
   }

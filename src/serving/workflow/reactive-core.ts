@@ -59,7 +59,13 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
     };
     this.life = new TaskLife({ open: this.open, decisions, residency, table, mostTries, hearing });
     this.allocation = allocationOf({
-      ...{ topology, table, placeable, residency, decisions, streams, outputs: this.life.outputs },
+      topology,
+      table,
+      placeable,
+      residency,
+      decisions,
+      streams,
+      outputs: this.life.outputs,
       execute: (at, device, tasks) => this.execute(at, device, tasks),
       isExecuting: (device) => this.running[device] !== NONE,
       drop: (request) => this.life.drop(request, DropCode.deviceDown),

@@ -97,7 +97,8 @@ export class Scheduling {
   private toPlace(at: number, tasks: readonly Task[]): ToPlace[] {
     const known = new Map<Task, Input>();
     return tasks.map(({ component, rows, inputs }) => ({
-      ...{ component, rows },
+      component,
+      rows,
       inputs: inputs.map((input) => {
         const made = known.get(input) ?? inputOf(at, input, tasks);
         known.set(input, made);
@@ -115,7 +116,8 @@ function toExpect(
 ): ToPlace[] {
   const called = request.tasks.length;
   return calls.map(({ component, rows, back: inputs }, index) => ({
-    ...{ component, rows },
+    component,
+    rows,
     inputs: inputs.map((back): Input => {
       const position = called + index - back;
       if (back === BODY) return inputOf(at, request.body, tasks);

@@ -47,7 +47,8 @@ export class TaskLife {
   constructor(private readonly options: TaskLifeOptions) {
     const { decisions, residency, table, hearing } = options;
     this.outputs = new Outputs(table.devices.length, {
-      ...{ decisions, residency },
+      decisions,
+      residency,
       passNs: passTimes(table),
       arrived: (task, device) => this.outputArrived(task, device),
       lost: (task) => this.outputLost(task),

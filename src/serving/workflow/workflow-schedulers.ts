@@ -85,7 +85,10 @@ function reactive(allocationOf: (parts: AllocationParts, given: WorkflowParts) =
     const { mostTasks, mostTries } = { ...DYORC_POLICY, ...given.policy };
     const { table, streams } = given;
     return new ReactiveCore(topology, given.decisions, {
-      ...{ table, streams, mostTasks, mostTries },
+      table,
+      streams,
+      mostTasks,
+      mostTries,
       allocationOf: (parts) => allocationOf(parts, given),
     });
   };

@@ -26,7 +26,10 @@ export class ForeseenRuns {
     (this.runs[request] as RecordedRun).calls
       .slice(made)
       .map(({ component, rows, inputs, outputBytes }, i) => ({
-        ...{ component, rows, bytes: outputBytes, chance: 1 },
+        component,
+        rows,
+        bytes: outputBytes,
+        chance: 1,
         back: inputs.map((input) => (input < 0 ? BODY : backTo(input, made + i))),
       }));
 }

@@ -135,11 +135,14 @@ export async function prepareWorkflows(
   return {
     setup: {
       ...(served as NonNullable<typeof served>),
-      ...{ plan: plan.value, seed, exact },
+      plan: plan.value,
+      seed,
+      exact,
       workload: (load as NonNullable<typeof load>).workload,
       sources: (requests as NonNullable<typeof requests>).sources,
     },
-    ...{ found, profiles },
+    found,
+    profiles,
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...files.map(({ role, file }) => inputFile(role, file, holder)),

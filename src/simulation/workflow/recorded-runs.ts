@@ -23,7 +23,9 @@ export class RecordedRuns {
         component: this.numberOf(component),
         inputs: inputs.map((input) => (input === 'request' ? NONE : input)),
         thinkNs: Math.round(thinkMs * NS_PER_MS),
-        ...{ rows, after, outputBytes },
+        rows,
+        after,
+        outputBytes,
       })),
       ...(run.reads === undefined ? {} : { reads: run.reads }),
     };

@@ -96,7 +96,11 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
   };
   const driven = groups.map((group, g) =>
     drivenGroup(group, {
-      ...{ load, frequencies, arrivals: dealt[g] as GroupArrivals, runOf: counted, number: g },
+      load,
+      frequencies,
+      arrivals: dealt[g] as GroupArrivals,
+      runOf: counted,
+      number: g,
       observers: [inWhole(metrics, group, whole), ...(load.observers?.(group) ?? [])],
     }),
   );
@@ -106,7 +110,9 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
   const endNs = Math.max(lastNs, load.spanNs === undefined ? 0 : spanNs);
   return {
     figures: metrics.figures(spanNs, endNs),
-    ...{ tasks, endNs, fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0) },
+    tasks,
+    endNs,
+    fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0),
     ...searched(driven.map(({ core }) => core)),
   };
 }
@@ -149,12 +155,19 @@ function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
   const decisions = new Decisions();
   const foreseen = new ForeseenRuns();
   const core = workflowCore(scheduler, topology, {
-    ...{ decisions, table, frequencies, streams: streamsOf(seed, `core/${number}`) },
+    decisions,
+    table,
+    frequencies,
+    streams: streamsOf(seed, `core/${number}`),
     ...(policy === undefined ? {} : { policy }),
     ...(isForeseen ? { foresight: foreseen.foresight } : {}),
   });
   const driver = new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals },
+    topology,
+    table,
+    decisions,
+    core,
+    arrivals,
     observers: isForeseen ? [foreseen.observer, ...observers] : observers,
     // A group's order is not that of all requests.
     runOf: (_, workflow) => foreseen.next(runOf(arrivals.order, workflow)),

@@ -76,7 +76,9 @@ function document(
   );
   return {
     ...emittedHead('scheduler-comparison', inputs),
-    ...{ seed, runs, ...(runs > 1 ? { confidence: CONFIDENCE } : {}) },
+    seed,
+    runs,
+    ...(runs > 1 ? { confidence: CONFIDENCE } : {}),
     complete: table.every((ran) => !ran.includes(undefined)),
     workload: describedWorkload(workload, applicationsOf(plan)),
     transfers: 'links',
@@ -104,7 +106,8 @@ function rowOf(
   const schedules = runs.flatMap((run) => run.schedules ?? []);
   return [
     {
-      ...{ scheduler, policy: { ...policies[scheduler] } },
+      scheduler,
+      policy: { ...policies[scheduler] },
       ...requestsOver(runs.map(requestsOf), places),
       loads: counted(runs.map(({ figures }) => figures.loads)),
       evictions: counted(runs.map(({ figures }) => figures.evictions)),

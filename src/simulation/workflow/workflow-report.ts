@@ -52,7 +52,9 @@ export function workflowReport(
       const requests = figures.workflows[w] as WorkflowFigures['workflows'][number];
       const { attainment } = requests;
       return {
-        ...{ name, ...(sloMs === undefined ? {} : { sloMs }), plannedRps: throughputRps },
+        name,
+        ...(sloMs === undefined ? {} : { sloMs }),
+        plannedRps: throughputRps,
         ...(attainment === undefined ? {} : { attainment }),
         requests,
       };
@@ -72,8 +74,13 @@ function describedWorkflows({ plan }: WorkflowSetup, run: RanWorkflows): Simulat
   const { figures, tasks, fetches, endNs, guesses, schedules } = run;
   const { loads, evictions, deviceTime } = figures;
   return {
-    ...{ tasks, fetches, loads, evictions, deviceTime: { ...deviceTime } },
-    ...{ overS: endNs / NS_PER_S, subclusters: plan.subclusters },
+    tasks,
+    fetches,
+    loads,
+    evictions,
+    deviceTime: { ...deviceTime },
+    overS: endNs / NS_PER_S,
+    subclusters: plan.subclusters,
     ...(guesses === undefined ? {} : { rightGuesses: guesses.right / guesses.made }),
     ...(schedules === undefined ? {} : { schedules }),
   };
@@ -89,10 +96,7 @@ function describedClasses(
       const utilisation = deviceTime.executing + deviceTime.both;
       return [
         name,
-        {
-          ...{ virtualGpus: count, gpus: count, busyGpuS: busyS, utilisation },
-          deviceTime: { ...deviceTime },
-        },
+        { virtualGpus: count, gpus: count, busyGpuS: busyS, utilisation, deviceTime: { ...deviceTime } },
       ];
     }),
   );
@@ -105,8 +109,16 @@ function describedPool(
 ): SimulatedPool {
   const availableS = (devices.length * endNs) / NS_PER_S;
   return {
-    ...{ model: owner, pipeline, partition: 0, stage, class: deviceClass, virtual: 1 },
-    ...{ virtualGpus: devices.length, batch, ...found, requests: rows },
+    model: owner,
+    pipeline,
+    partition: 0,
+    stage,
+    class: deviceClass,
+    virtual: 1,
+    virtualGpus: devices.length,
+    batch,
+    ...found,
+    requests: rows,
     utilisation: availableS === 0 ? 0 : Math.min(1, busyS / availableS),
   };
 }

@@ -55,7 +55,11 @@ export function ranWorkflows(
     { durationNs, lookEvery: LOOK_EVERY },
   );
   const run = simulatedWorkflows(plan, {
-    ...{ scheduler, arrivals, seed, exact, policy: policies[scheduler] ?? {} },
+    scheduler,
+    arrivals,
+    seed,
+    exact,
+    policy: policies[scheduler] ?? {},
     runOf: runOf(setup, seed),
     spanNs: () => (arrivals.stopped ? Math.max(1, arrivals.atNs) : durationNs),
   });

@@ -77,12 +77,16 @@ export async function loadCascade(
   };
   const outcome = resolveCascade(spec.value, files);
   const tensors = profiles.map(({ value: { model } }, i) => ({
-    ...{ name: names[i] as string, inputs: model.inputs, outputs: model.outputs },
+    name: names[i] as string,
+    inputs: model.inputs,
+    outputs: model.outputs,
   }));
   const faults = [...('faults' in outcome ? outcome.faults : []), ...serving, ...unlikeModelFaults(tensors)];
   if (!('resolved' in outcome) || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {
-    ...{ spec, files, resolved: outcome.resolved },
+    spec,
+    files,
+    resolved: outcome.resolved,
     read: [
       { what: 'the spec', path },
       ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),

@@ -133,7 +133,9 @@ function rowOfPlan(asked: CascadeCase, plan: GearPlanBody, share: Shared | undef
   return {
     ...headOf(asked),
     ...provedOf(plan, { share, models: asked.spec.models.length }),
-    ...{ throughputRps: maxRps, accuracy, p95Ms },
+    throughputRps: maxRps,
+    accuracy,
+    p95Ms,
     ...(accuracyInterval === undefined ? {} : { accuracyInterval }),
     ...useFigures(classes, { hourlyCost, rps: maxRps }),
   };

@@ -22,7 +22,8 @@ export interface CascadeTypes extends KindTypes {
 
 /** The thread that plans cascades. */
 export const CASCADE_THREAD: PlannerThread = {
-  ...{ worker: '#dist/src/specs/cascade/cascade-worker.js', what: 'planner' },
+  worker: '#dist/src/specs/cascade/cascade-worker.js',
+  what: 'planner',
 };
 
 /** What is said of options that cascades do not take. */

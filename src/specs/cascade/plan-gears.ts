@@ -22,7 +22,9 @@ export async function planGears(
   { explain = false, frontier = false, work, timeLimit, signal, onProgress }: GearPlanning,
 ): Promise<PlannedGears> {
   const pool = new JobPool<GearJob, PlannedGears, string>('#dist/src/specs/cascade/cascade-worker.js', {
-    ...{ what: 'planner', threads: 1, signal },
+    what: 'planner',
+    threads: 1,
+    signal,
   });
   try {
     const job = { spec: spec.value, files, resolved, explain, frontier, work, timeLimit };

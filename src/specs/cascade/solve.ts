@@ -25,9 +25,15 @@ export const solvingCascade: SolvingOf<CascadeTypes> = {
   named: ', a cascade',
   // A cascade's search ends by itself, so that a gap is asked of what it proved.
   options: () => ({
-    ...{ gap: 'taken', work: 'taken', timeLimit: 'taken', explain: 'taken' },
-    ...{ baseline: NOT_FOR_CASCADES, measure: NOT_FOR_CASCADES, hold: NOT_FOR_CASCADES },
-    ...{ frontier: 'taken', literal: FOR_POOLED },
+    gap: 'taken',
+    work: 'taken',
+    timeLimit: 'taken',
+    explain: 'taken',
+    baseline: NOT_FOR_CASCADES,
+    measure: NOT_FOR_CASCADES,
+    hold: NOT_FOR_CASCADES,
+    frontier: 'taken',
+    literal: FOR_POOLED,
   }),
   refuse: async () => undefined,
   figures: ({ resolved, files }) => familyFigures(resolved, files),
@@ -71,7 +77,10 @@ function missing(
         loaded,
         notes,
         answer: {
-          ...{ status: 'no-plan-in-time', ...(isEnded ? { limit } : {}), reasons, solver },
+          status: 'no-plan-in-time',
+          ...(isEnded ? { limit } : {}),
+          reasons,
+          solver,
           models: noPlanModels(spec, feasibleLatencyMs),
         },
         advice: adviceFor(spec, timeOver),
@@ -132,7 +141,12 @@ function gearPlanOf(
   const used = rest.stages.map((stage) => stage.name);
   return {
     ...emittedHead('gear-plan', loaded.inputs(holder, used)),
-    ...{ name, method, ...(notes.length === 0 ? {} : { notes }), status, ...search, objective },
+    name,
+    method,
+    ...(notes.length === 0 ? {} : { notes }),
+    status,
+    ...search,
+    objective,
     serving: gearServing(loaded.spec.value),
     ...rest,
   };

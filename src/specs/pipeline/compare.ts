@@ -125,7 +125,8 @@ function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
   // A row has room for one, and those of several applications hold only together.
   const least = asked.spec.applications === undefined ? outcome.smallestFeasibleSlosMs?.[0] : undefined;
   return {
-    ...{ ...headOf(asked), status: outcome.isProved ? 'infeasible' : 'no-plan-in-time' },
+    ...headOf(asked),
+    status: outcome.isProved ? 'infeasible' : 'no-plan-in-time',
     ...(least === undefined ? {} : { smallestFeasibleSloMs: least }),
     reasons: outcome.reasons.map(({ text }) => text),
   };

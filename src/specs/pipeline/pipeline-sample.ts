@@ -150,12 +150,10 @@ export type DrawnLoad = Exclude<PipelineLoad, { trace: string }>;
 export function drawnWorkload(load: DrawnLoad, shares: readonly number[] = [1]) {
   const { arrivals, rps, cv } = load;
   return {
-    ...{
-      kind: 'drawn' as const,
-      process: arrivals,
-      durationNs: drawnDurationNs(load),
-      rps: shares.map((share) => share * rps),
-    },
+    kind: 'drawn' as const,
+    process: arrivals,
+    durationNs: drawnDurationNs(load),
+    rps: shares.map((share) => share * rps),
     ...(cv === undefined ? {} : { cv }),
   };
 }

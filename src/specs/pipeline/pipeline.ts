@@ -81,7 +81,9 @@ export function noPlanModelsOf(spec: PipelineSpec, leastMs: readonly number[]): 
   const least = (k: number) => (leastMs[k] === undefined ? {} : { smallestFeasibleSloMs: leastMs[k] });
   const further = objectives?.map((one, k) => ({ ...one, ...least(k + 1) }));
   return servedApplications(spec).map(({ name, sloMs }, k) => ({
-    ...{ name, sloMs, ...least(k) },
+    name,
+    sloMs,
+    ...least(k),
     ...(further === undefined ? {} : { objectives: further }),
   }));
 }
@@ -120,7 +122,9 @@ export async function loadPipeline(
   const graph = (open ?? given)?.problem?.graph;
   if (graph === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {
-    ...{ spec, graph, files },
+    spec,
+    graph,
+    files,
     ...(given?.problem && { problem: given.problem }),
     ...(open?.problem && { open: open.problem }),
     ...(trace && { trace: trace.trace }),

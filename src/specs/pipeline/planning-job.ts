@@ -7,7 +7,8 @@ import { servedSample } from './served-sample.js';
 
 /** The thread that plans pipelines. */
 export const PIPELINE_THREAD: PlannerThread = {
-  ...{ worker: '#dist/src/specs/pipeline/pipeline-worker.js', what: 'planner' },
+  worker: '#dist/src/specs/pipeline/pipeline-worker.js',
+  what: 'planner',
 };
 
 /** PlanningJob is a spec whose stages are to be chosen, with the limits of the search and the trace that the spec names. */

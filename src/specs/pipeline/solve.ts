@@ -61,8 +61,15 @@ export const solvingPipeline: SolvingOf<PipelineTypes> = {
 function options({ value }: Loaded<'pipeline'>): OptionsTaken {
   const searched = pipelineMethodOf(value) === 'given' ? FOR_SEARCHED : 'taken';
   return {
-    ...{ gap: searched, work: searched, timeLimit: searched, explain: searched, baseline: FOR_POOLED },
-    ...{ measure: FOR_POOLED, hold: FOR_POOLED, frontier: FOR_CASCADES, literal: FOR_POOLED },
+    gap: searched,
+    work: searched,
+    timeLimit: searched,
+    explain: searched,
+    baseline: FOR_POOLED,
+    measure: FOR_POOLED,
+    hold: FOR_POOLED,
+    frontier: FOR_CASCADES,
+    literal: FOR_POOLED,
   };
 }
 
@@ -78,7 +85,9 @@ async function outcomeOf(
 ): Promise<PlannedOpen | ReturnType<typeof planGiven>> {
   if (open === undefined) return planGiven(problem as GivenProblem);
   const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/specs/pipeline/pipeline-worker.js', {
-    ...{ what: 'planner', threads: 1, signal },
+    what: 'planner',
+    threads: 1,
+    signal,
   });
   const tell = (estimates: number): void => onProgress?.(`searching: ${estimates} estimates`);
   try {
@@ -96,8 +105,11 @@ function undecided(
   solver: NoPlan['solver'],
 ): PlanMissing['answer'] {
   return {
-    ...{ status: 'no-plan-in-time', ...(limit === undefined ? {} : { limit }), reasons: [...reasons] },
-    ...{ models: noPlanModelsOf(spec.value, []), solver },
+    status: 'no-plan-in-time',
+    ...(limit === undefined ? {} : { limit }),
+    reasons: [...reasons],
+    models: noPlanModelsOf(spec.value, []),
+    solver,
   };
 }
 

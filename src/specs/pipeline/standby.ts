@@ -104,7 +104,12 @@ async function setupOf(plan: PipelinePlan, trace: Trace | undefined): Promise<Si
       ? drawnWorkload({ ...(plan.load as DrawnLoad), rps }, shares)
       : traceWorkload(rescaledTrace(trace, { meanRps: rps }), shares);
   return {
-    ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload, seed: STANDBY_SEED, exact: false },
-    ...{ execution: { slow: 1 }, transfers: 'links' },
+    plan: tuned.plan,
+    scheduler: tuned.scheduler,
+    workload,
+    seed: STANDBY_SEED,
+    exact: false,
+    execution: { slow: 1 },
+    transfers: 'links',
   };
 }

@@ -70,14 +70,11 @@ export async function planSeveral(
     output === undefined ? undefined : join(output, `${nameOf(one)}.plan.json`),
   );
   const isMade = output === undefined || (await checkFolder(task, output));
+  const inputs = loaded.flatMap(({ read }) => read);
   for (const file of files) {
     if (file === undefined) continue;
     if (isMade) await checkWritable(file);
-    await refuseReplacing(
-      task,
-      outputFiles({ output: file }),
-      loaded.flatMap(({ read }) => read),
-    );
+    await refuseReplacing(task, outputFiles({ output: file }), inputs);
   }
   const startedMs = performance.now();
   if (strictProfile)
@@ -99,7 +96,8 @@ export async function planSeveral(
       ...statusOf(outcome, limit),
       reasons,
       ...(warnings.length === 0 ? {} : { notes: warnings }),
-      ...{ models: loaded.flatMap(({ spec }) => noPlanModelsOf(spec.value, [])), solver },
+      models: loaded.flatMap(({ spec }) => noPlanModelsOf(spec.value, [])),
+      solver,
     };
     return { outcome: document.status, reasons: reasons.map(({ text }) => text), warnings, document };
   }
@@ -184,7 +182,9 @@ async function searched(
 ) {
   const endMs = performance.now() + 1e3 * (timeLimit ?? Number.POSITIVE_INFINITY);
   const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/specs/pipeline/pipeline-worker.js', {
-    ...{ what: 'planner', threads: 1, signal },
+    what: 'planner',
+    threads: 1,
+    signal,
   });
   let [solves, cut, isTimed] = [0, false, false];
   const free = freeIn(loaded);
@@ -218,7 +218,9 @@ async function searched(
   };
   try {
     const found = await planTogether<PipelinePlanBody>({
-      ...{ pipelines: loaded.length, counts: free, solve },
+      pipelines: loaded.length,
+      counts: free,
+      solve,
       prove: loaded.every(isProvable),
       mostSolves: MOST_SOLVES,
       stop: () => {
@@ -398,7 +400,9 @@ function planSet(
     plans: plans.map((plan, k) => {
       const file = files[k];
       return {
-        ...{ name: plan.name, ...(file === undefined ? {} : { file }), hourlyCost: plan.hourlyCost ?? 0 },
+        name: plan.name,
+        ...(file === undefined ? {} : { file }),
+        hourlyCost: plan.hourlyCost ?? 0,
         attainment: plan.sample?.attainment ?? 0,
         used: usedBy(plan),
       };

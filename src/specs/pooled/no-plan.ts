@@ -28,7 +28,8 @@ export function noPlanAnswer(
       const smallest = isProved ? outcome.smallestFeasibleSloMs[m] : undefined;
       const feasible = explanation?.models[m]?.feasibleSloMs;
       return {
-        ...{ name, sloMs },
+        name,
+        sloMs,
         ...(smallest === undefined ? {} : { smallestFeasibleSloMs: smallest }),
         ...(feasible === undefined ? {} : { feasibleSloMs: feasible }),
       };

@@ -56,7 +56,8 @@ function heldFigures(
   const { value, bound } = hold;
   const perMillion = costPerMillion(hourlyCost, heldRps);
   return {
-    ...{ heldRps, hold: { value, bound } },
+    heldRps,
+    hold: { value, bound },
     ...(perMillion === undefined ? {} : { costPerMillionHeld: perMillion }),
   };
 }

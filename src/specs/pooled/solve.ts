@@ -25,8 +25,15 @@ export const solvingPooled: SolvingOf<PooledTypes> = {
   outcome: 'plan',
   named: '',
   options: () => ({
-    ...{ gap: 'taken', work: 'taken', timeLimit: 'taken', explain: 'taken', baseline: 'taken' },
-    ...{ measure: 'taken', hold: 'taken', frontier: FOR_CASCADES, literal: 'taken' },
+    gap: 'taken',
+    work: 'taken',
+    timeLimit: 'taken',
+    explain: 'taken',
+    baseline: 'taken',
+    measure: 'taken',
+    hold: 'taken',
+    frontier: FOR_CASCADES,
+    literal: 'taken',
   }),
   async refuse(spec, options) {
     const isTimed = options.measure === true && spec.value.planner?.granularity === 'layer';

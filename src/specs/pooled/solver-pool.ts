@@ -8,7 +8,8 @@ type JobOf<K extends Kind> = Extract<SolveJob, { kind: K }>;
 
 /** The thread that solves pooled specs. */
 export const SOLVER_THREAD: PlannerThread = {
-  ...{ worker: '#dist/src/specs/pooled/solve-worker.js', what: 'solver' },
+  worker: '#dist/src/specs/pooled/solve-worker.js',
+  what: 'solver',
 };
 
 /** A search over no more figures is likely to be over before a thread has started: for each model, its blocks squared by virtual sizes. */

@@ -77,9 +77,12 @@ function rowOfPlan(asked: WorkflowCase, plan: WorkflowPlanBody): CompareRow {
   const shares = sample.workflows.flatMap(({ attainment }) => attainment ?? []);
   return {
     ...headOf(asked),
-    ...{ status, objective },
+    status,
+    objective,
     ...(shares.length === 0 ? {} : { attainment: smallestOf(shares) }),
-    ...{ meanMs: sample.meanMs, p95Ms: sample.p95Ms, p99Ms: sample.p99Ms },
+    meanMs: sample.meanMs,
+    p95Ms: sample.p95Ms,
+    p99Ms: sample.p99Ms,
     ...useFigures(usedIn(cluster), { hourlyCost: hourlyCost(cluster), rps }),
   };
 }

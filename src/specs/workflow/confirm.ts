@@ -58,8 +58,12 @@ function askedOf(plan: WorkflowPlan, loaded: LoadedWorkflows, { holder }: Confir
   const kind = spec.value.planner?.objective ?? 'latency';
   const asked = { method, serving, attainment, rps, subclusters, objective: { kind } };
   const given = {
-    ...{ method: plan.method, serving: plan.serving, attainment: plan.attainment },
-    ...{ rps: plan.rps, subclusters: plan.subclusters, objective: { kind: plan.objective.kind } },
+    method: plan.method,
+    serving: plan.serving,
+    attainment: plan.attainment,
+    rps: plan.rps,
+    subclusters: plan.subclusters,
+    objective: { kind: plan.objective.kind },
   };
   const used = plan.components.map(({ name }) => name);
   return [...askedFaults(given, asked), ...lackedInputs(plan.inputs, loaded.inputs(holder, used))];
@@ -76,8 +80,18 @@ function asPlaced(
   const { cluster, components, workflows, placement, bounds } = placed;
   const { status, reproducible, objective } = plan;
   const body = {
-    ...{ method, status, ...(reproducible === undefined ? {} : { reproducible }), objective },
-    ...{ serving, cluster, attainment, rps, subclusters, components, workflows, placement },
+    method,
+    status,
+    ...(reproducible === undefined ? {} : { reproducible }),
+    objective,
+    serving,
+    cluster,
+    attainment,
+    rps,
+    subclusters,
+    components,
+    workflows,
+    placement,
     sample: placed.figures ?? figures,
     bounds: { devices: bounds.devices, meanMs: bounds.meanMs },
   };

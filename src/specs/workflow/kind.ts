@@ -21,7 +21,8 @@ export interface WorkflowTypes extends KindTypes {
 
 /** The thread that plans workflows. */
 export const WORKFLOW_THREAD: PlannerThread = {
-  ...{ worker: '#dist/src/specs/workflow/workflow-worker.js', what: 'planner' },
+  worker: '#dist/src/specs/workflow/workflow-worker.js',
+  what: 'planner',
 };
 
 /** What is said of options that specs of workflows do not take. */

@@ -24,12 +24,19 @@ export function workflowPlanOf(
   const used = components.map(({ name }) => name);
   return {
     ...emittedHead('workflow-plan', loaded.inputs(holder, used)),
-    ...{ method, ...(notes.length === 0 ? {} : { notes }), status },
+    method,
+    ...(notes.length === 0 ? {} : { notes }),
+    status,
     ...(reproducible === undefined ? {} : { reproducible }),
-    ...{ objective, serving, cluster, attainment },
+    objective,
+    serving,
+    cluster,
+    attainment,
     ...(load === undefined ? {} : { load: loadFrom(load, loaded, holder) }),
     ...(loaded.trace?.grouped === undefined ? {} : { functionsInTurn: true }),
-    ...{ rps, subclusters, components },
+    rps,
+    subclusters,
+    components,
     workflows: rest.workflows.map((workflow, w) => withFiles(workflow, w, { loaded, holder })),
     placement,
     sample: { seed: WORKFLOW_SEED, sha256, ...sample },
@@ -54,7 +61,9 @@ function withFiles(
   const { program, runs } = spec.value.workflows[place] ?? {};
   const seen = (path: string): string => relativePath(pathFrom(spec.path, path), holder);
   return {
-    ...{ name, ...(sloMs === undefined ? {} : { sloMs }), share },
+    name,
+    ...(sloMs === undefined ? {} : { sloMs }),
+    share,
     ...(program === undefined ? {} : { program: seen(program) }),
     ...(runs === undefined ? {} : { runs: seen(runs) }),
     ...(chain === undefined ? {} : { chain }),

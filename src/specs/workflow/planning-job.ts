@@ -66,7 +66,8 @@ export function placedJob(job: PlacedJob): PlacedAgain {
   const requests = requestsOfLoad(job, WORKFLOW_SEED);
   const { workflows: workflowOf, atNs, runs } = requests;
   return {
-    ...{ placed, sha256: digestOfRequests(requests) },
+    placed,
+    sha256: digestOfRequests(requests),
     faults: workflowBoundFaults(plan, { ...placed.bounded, workflowOf, atNs, runs }),
   };
 }

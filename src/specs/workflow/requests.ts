@@ -50,10 +50,7 @@ export function requestsOfLoad({ resolved, trace }: LoadOfWorkflows, seed: numbe
     runs.push(drawn.run);
   }
   if (runs.length === 0) throw refusal('brings no request; give a longer duration or a higher rate');
-  return {
-    ...{ atNs: Float64Array.from(atNs), workflows: Int32Array.from(of), runs },
-    spanNs: workload.durationNs,
-  };
+  return { atNs: Float64Array.from(atNs), workflows: Int32Array.from(of), runs, spanNs: workload.durationNs };
 }
 
 function refusal(message: string): InputError {
@@ -74,7 +71,9 @@ function workloadOf(
   // A rate alone is that of random arrivals.
   const drawn = (load ?? { arrivals: 'poisson', rps }) as Exclude<PipelineLoad, { trace: string }>;
   return {
-    ...{ kind: 'drawn', process: drawn.arrivals, durationNs: drawnDurationNs(drawn) },
+    kind: 'drawn',
+    process: drawn.arrivals,
+    durationNs: drawnDurationNs(drawn),
     rps: shares.map((share) => share * rps),
     ...(drawn.cv === undefined ? {} : { cv: drawn.cv }),
   };
@@ -83,7 +82,10 @@ function workloadOf(
 /** modelsOf gives workflows as the room of simulations knows them: with shares of one load, as their plan has them. */
 function modelsOf({ workflows, rps }: ResolvedWorkflows): RatedModel[] {
   return workflows.map(({ name, share }) => ({
-    ...{ name, throughputRps: share * rps, weight: share, loadOf: ALL },
+    name,
+    throughputRps: share * rps,
+    weight: share,
+    loadOf: ALL,
   }));
 }
 

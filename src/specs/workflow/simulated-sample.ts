@@ -100,13 +100,19 @@ function figuresOf(
   const { overall, deviceTime, loads, evictions } = figures;
   const { mean = 0, p50 = 0, p95 = 0, p99 = 0 } = overall.latencyMs ?? {};
   return {
-    ...{ requests: overall.arrived, tasks, meanMs: mean, p50Ms: p50, p95Ms: p95, p99Ms: p99 },
+    requests: overall.arrived,
+    tasks,
+    meanMs: mean,
+    p50Ms: p50,
+    p95Ms: p95,
+    p99Ms: p99,
     dropped: overall.dropped + overall.failed,
     workflows: workflows.map(({ name, sloMs }, w): SampleOfWorkflow => {
       const own = figures.workflows[w] as (typeof figures.workflows)[number];
       const latency = own.latencyMs;
       return {
-        ...{ name, requests: own.arrived },
+        name,
+        requests: own.arrived,
         ...(latency === undefined
           ? {}
           : { meanMs: latency.mean, p50Ms: latency.p50, p95Ms: latency.p95, p99Ms: latency.p99 }),
@@ -114,7 +120,8 @@ function figuresOf(
       };
     }),
     deviceTime: sharesOf(deviceTime),
-    ...{ loads, evictions },
+    loads,
+    evictions,
     ...(guesses === undefined || guesses.made === 0 ? {} : { rightGuesses: guesses.right / guesses.made }),
   };
 }

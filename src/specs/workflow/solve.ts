@@ -17,9 +17,15 @@ export const solvingWorkflows: SolvingOf<WorkflowTypes> = {
   named: ', workflows',
   // A search ends by itself, after a few simulations, so that a gap is asked of what it proved.
   options: () => ({
-    ...{ gap: 'taken', work: NOT_FOR_WORKFLOWS, timeLimit: 'taken', explain: NOT_FOR_WORKFLOWS },
-    ...{ baseline: FOR_POOLED, measure: FOR_POOLED, hold: FOR_POOLED },
-    ...{ frontier: FOR_CASCADES, literal: FOR_POOLED },
+    gap: 'taken',
+    work: NOT_FOR_WORKFLOWS,
+    timeLimit: 'taken',
+    explain: NOT_FOR_WORKFLOWS,
+    baseline: FOR_POOLED,
+    measure: FOR_POOLED,
+    hold: FOR_POOLED,
+    frontier: FOR_CASCADES,
+    literal: FOR_POOLED,
   }),
   refuse: async () => undefined,
   figures: workflowFigures,
@@ -72,7 +78,9 @@ function missing(
     answer: {
       status: isProved ? 'infeasible' : 'no-plan-in-time',
       ...(isProved || limit === undefined ? {} : { limit }),
-      ...{ reasons, solver, models: noPlanModels(loaded, reasons) },
+      reasons,
+      solver,
+      models: noPlanModels(loaded, reasons),
     },
     reasons: reasons.map(({ text }) => text),
   };

@@ -64,7 +64,8 @@ export function workflowFigures({ resolved, files }: LoadedWorkflows): ProfileFi
   return resolved.components.map(({ classes }, c) => {
     const { profile, path } = files.profiles[c] as WorkflowFiles['profiles'][number];
     return {
-      ...{ profile, path },
+      profile,
+      path,
       classes: classes.map(({ device, batch }) => classFigures(profile, { device, virtual: 1, batch })),
     };
   });
@@ -105,7 +106,9 @@ export async function loadWorkflows(
   const faults = [...('faults' in outcome ? outcome.faults : []), ...serving];
   if (!('resolved' in outcome) || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {
-    ...{ spec, files, resolved: outcome.resolved },
+    spec,
+    files,
+    resolved: outcome.resolved,
     ...(read.trace && { trace: read.trace }),
     read: readPaths(spec, read),
     inputs: (holder, used) => inputsOf(spec, read, { holder, used }),

@@ -16,7 +16,9 @@ const requests = (attainment: number, mean: number) =>
   ({ attainment, latencyMs: latency(mean) }) as SimulatedRequests;
 const load = { attainment: 0.9, latencyMs: latency(50) } as LoadDocument;
 const served = (answered: number, requestMs?: number): LoadServed => ({
-  ...{ model: 'm', answered, executions: [] },
+  model: 'm',
+  answered,
+  executions: [],
   ...(requestMs === undefined ? {} : { requestMs }),
 });
 
@@ -38,7 +40,8 @@ it('frontMsOf() is the latency of the client less that of the server, over the r
   expect(frontMsOf(load, [served(30, 55)])).toBe(0);
   expect(frontMsOf(load, [served(0)])).toBeUndefined();
   const engine = (requestUs: number) => ({
-    ...{ target: 'ray-serve', hopUs: 700 },
+    target: 'ray-serve',
+    hopUs: 700,
     ingress: { replicas: 2, requestUs },
   });
   expect(frontMsOf(load, [served(10, 40)], engine(4000))).toBe(6);
@@ -48,8 +51,17 @@ it('frontMsOf() is the latency of the client less that of the server, over the r
 it('modelFigures() gives rates over the time of the whole load', () => {
   const simulated = { ...requests(1, 30), throughputRps: 4, goodputRps: 4 };
   const live = {
-    ...{ name: 'm', sent: 10, answered: 8, inTime: 6, late: 2, dropped: 2, failed: 0, cancelled: 0 },
-    ...{ attainment: 0.6, dropRate: 0.4, latencyMs: latency(50) },
+    name: 'm',
+    sent: 10,
+    answered: 8,
+    inTime: 6,
+    late: 2,
+    dropped: 2,
+    failed: 0,
+    cancelled: 0,
+    attainment: 0.6,
+    dropRate: 0.4,
+    latencyMs: latency(50),
   };
   const figures = modelFigures(simulated, live, 2);
   const of = (name: string) => figures.find((one) => one.name === name);

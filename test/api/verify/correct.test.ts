@@ -38,8 +38,15 @@ const cell = (
   batch: number,
   [executed, medianUs]: [number, number],
 ) => ({
-  ...{ pipeline, partition, class: pipeline === 0 ? 'a' : 'b', virtual: 1, batch },
-  ...{ executed, measured: executed, medianUs, p95Us: 2 * medianUs },
+  pipeline,
+  partition,
+  class: pipeline === 0 ? 'a' : 'b',
+  virtual: 1,
+  batch,
+  executed,
+  measured: executed,
+  medianUs,
+  p95Us: 2 * medianUs,
 });
 
 const served: LoadServed[] = [
@@ -169,10 +176,13 @@ describe('correctedProfile()', () => {
 describe('correctedProfile() of a model that several stages have', () => {
   it('joins what the stages measured, each as often as it ran', () => {
     const stage = (name: string) => ({
-      ...{ name, model: 'm0', device: 'a', virtual: 1 },
+      name,
+      model: 'm0',
+      device: 'a',
+      virtual: 1,
       latencyUsByBatch: [4000],
     });
-    const staged = { ...{ kind: 'pipeline-plan', name: 'p' }, stages: [stage('a'), stage('b')] };
+    const staged = { kind: 'pipeline-plan', name: 'p', stages: [stage('a'), stage('b')] };
     const executions = [cell(0, 0, 1, [100, 8000]), cell(0, 1, 1, [300, 4000])];
     const measured = measuredPools(partsOf(staged as never), [{ model: 'p', answered: 400, executions }]);
     const { profile: joined } = correctedProfile({ profile: loaded, output: 'in/out.json' }, measured);
@@ -183,7 +193,8 @@ describe('correctedProfile() of a model that several stages have', () => {
 
 describe('correctionTargets()', () => {
   const named = (name: string, path = `${name}.json`) => ({
-    ...{ ...loaded, path },
+    ...loaded,
+    path,
     value: { ...profile, model: { name } },
   });
   const [first, second] = [named('m0'), named('m1')];
@@ -194,7 +205,8 @@ describe('correctionTargets()', () => {
   /** Two stages have the model m0, and one m1. */
   const stages = (last: object = {}) =>
     ({
-      ...{ kind: 'pipeline-plan', name: 'p' },
+      kind: 'pipeline-plan',
+      name: 'p',
       stages: [
         { name: 'a', model: 'm0' },
         { name: 'b', model: 'm0' },

@@ -20,7 +20,11 @@ const report = (fields: Partial<LoadDocument>): Loaded<'load-report'> => ({
   path: 'load.json',
   sha256: '',
   value: {
-    ...{ rows: 1, sent: 5, durationS: 2, elapsedS: 2.1, planSha256: plan.sha256 },
+    rows: 1,
+    sent: 5,
+    durationS: 2,
+    elapsedS: 2.1,
+    planSha256: plan.sha256,
     models: [
       { name: 'm1', sloMs: 80 },
       { name: 'm0', sloMs: 50 },

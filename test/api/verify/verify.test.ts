@@ -94,7 +94,8 @@ describe('verifyLoad()', () => {
   it('gives the rates of an interrupted load over the time until it was interrupted', async () => {
     const path = await changed('cut.json', (report) => ({
       ...counted(report, { inTime: report.inTime - 1, cancelled: 1 }),
-      ...{ complete: false, durationS: 30 },
+      complete: false,
+      durationS: 30,
     }));
     const verification = await verifyLoad(path, { plan: bundle });
     // The simulated rates may be over 40 ms more, in which the last request is answered.
@@ -296,7 +297,10 @@ describe('verifyLoad()', () => {
 
   it('refuses a report of another plan, without arrivals, of several rows or with another SLO, all at once', async () => {
     const other = await changed('other.json', () => ({
-      ...{ planSha256: 'f'.repeat(64), sends: undefined, rows: 2, sloMs: 55 },
+      planSha256: 'f'.repeat(64),
+      sends: undefined,
+      rows: 2,
+      sloMs: 55,
     }));
     const told = await verifyLoad(other, { plan: bundle }).catch((error: Error) => error.message);
     expect(told).toContain(`Cannot verify ${other}`);
@@ -308,7 +312,9 @@ describe('verifyLoad()', () => {
 
   it('refuses a report whose figures do not follow from its counts, beside its other faults', async () => {
     const edited = await changed('edited.json', ({ sent }) => ({
-      ...{ planSha256: 'f'.repeat(64), attainment: 0.2, sent: sent + 1 },
+      planSha256: 'f'.repeat(64),
+      attainment: 0.2,
+      sent: sent + 1,
     }));
     const told = await verifyLoad(edited, { plan: bundle }).catch((error: Error) => error.message);
     expect(told).toContain('its server served another plan');
@@ -317,9 +323,7 @@ describe('verifyLoad()', () => {
   });
 
   it('refuses a report of a server that does not tell its plan, and one that sent nothing', async () => {
-    const unknown = await changed('unknown.json', () => ({
-      ...{ planSha256: undefined, sent: 0, sends: [] },
-    }));
+    const unknown = await changed('unknown.json', () => ({ planSha256: undefined, sent: 0, sends: [] }));
     await expect(verifyLoad(unknown, { plan: bundle })).rejects.toThrow(
       /did not tell which plan it serves[\s\S]*no request was sent/,
     );

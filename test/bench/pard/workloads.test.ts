@@ -124,7 +124,10 @@ describe('pardWorkload()', () => {
 
   it('has arrivals with the mean rate of its plan, which follow the rates of its seed', async () => {
     const { plan, workload, seed } = await pardWorkload({
-      ...{ application: 'tm', trace: 'tweet', durationS: 120, seed: 4 },
+      application: 'tm',
+      trace: 'tweet',
+      durationS: 120,
+      seed: 4,
     });
     const arrivals = arrivalsOf(workload, [{ name: plan.name, weight: 1 } as never], seed);
     const counts = new Float64Array(120);

@@ -9,22 +9,37 @@ type Promised = Pick<PooledPlan, 'models' | 'hold' | 'objective'>;
 /** Two models of weights 1 and 2, of which 90 and 180 requests/s are held. */
 function promised(kind: 'throughput' | 'cost' = 'throughput'): Promised {
   const model = (name: string, weight: number) => ({
-    ...{ name, weight, sloMs: 100, sloMarginMs: 0, blocks: 2, pipelines: [] },
-    ...{ throughputRps: 100 * weight, heldRps: 90 * weight },
+    name,
+    weight,
+    sloMs: 100,
+    sloMarginMs: 0,
+    blocks: 2,
+    pipelines: [],
+    throughputRps: 100 * weight,
+    heldRps: 90 * weight,
     ...(kind === 'cost' ? { rps: 90 * weight } : {}),
   });
   const held = (name: string) => ({
-    ...{ name, attainment: 0.99, sloMargin: 0.2, batchFormation: 'none' as const, headroom: 1 },
+    name,
+    attainment: 0.99,
+    sloMargin: 0.2,
+    batchFormation: 'none' as const,
+    headroom: 1,
     simulated: { mean: 0.995, low: 0.991, high: 0.999, least: 0.99, most: 1 },
   });
   return {
     models: [model('a', 1), model('b', 2)],
     objective: { kind, value: kind === 'cost' ? 12 : 100, bound: 100, gap: 0 },
     hold: {
-      ...{ value: kind === 'cost' ? 12 : 90, bound: kind === 'cost' ? 11 : 95, trials: 3 },
+      value: kind === 'cost' ? 12 : 90,
+      bound: kind === 'cost' ? 11 : 95,
+      trials: 3,
       // The slower model gets 20,000 requests in 200 s.
       runs: {
-        ...{ seeds: [...SEEDS], arrivals: 'poisson', durationS: 200, confidence: 0.95 },
+        seeds: [...SEEDS],
+        arrivals: 'poisson',
+        durationS: 200,
+        confidence: 0.95,
         warmUp: { fillSlos: 1, settleSlos: 10 },
       },
       models: [held('a'), held('b')],

@@ -78,7 +78,8 @@ describe('recountFaults()', () => {
     const seat = { class: 'cpu', virtual: 2, server: 'cpu-0', gpu: 0, stages: ['a'] };
     const [a] = planOf().stages as [PipelinePlan['stages'][number]];
     const halves = planOf({
-      ...{ stages: [{ ...a, virtual: 2, replicas: 3, standby: 0, weightBytes: 2 ** 29 }], hourlyCost: 1 },
+      stages: [{ ...a, virtual: 2, replicas: 3, standby: 0, weightBytes: 2 ** 29 }],
+      hourlyCost: 1,
       classes: { cpu: { used: 2, count: 4 } },
       placement: [seat, seat, { ...seat, gpu: 1 }],
     });

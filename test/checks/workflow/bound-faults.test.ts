@@ -16,7 +16,11 @@ function bounded(seed: number) {
     { workflows, attainment, least: leastTimes(components, cluster) },
   );
   return {
-    ...{ workflows, attainment, meanMs, devices, sloDevices },
+    workflows,
+    attainment,
+    meanMs,
+    devices,
+    sloDevices,
     load: { components, cluster, workflowOf, atNs, runs },
   };
 }
@@ -35,7 +39,9 @@ describe('workflowBoundFaults()', () => {
             ? { kind: 'latency' as const, value: meanMs, bound: meanMs }
             : { kind: 'devices' as const, value: 9, bound: Math.max(1, bound) };
         const planned = workflows.map(({ name, sloMs }) => ({
-          ...{ name, share: 1, frequencies: [] },
+          name,
+          share: 1,
+          frequencies: [],
           ...(sloMs === undefined ? {} : { sloMs }),
         }));
         const plan = { workflows: planned, attainment, subclusters: 1, objective, bounds };

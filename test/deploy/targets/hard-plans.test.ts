@@ -36,7 +36,10 @@ function hardPlan(seed: number): PooledPlan {
   const stream = streamOf(seed, 'hard-plans');
   const classes = drawn(CLASSES, 3, stream).map(
     (name): ClassMade => ({
-      ...{ name, virtual: 1 + stream.integer(4), perServer: 1 + stream.integer(2), used: 0 },
+      name,
+      virtual: 1 + stream.integer(4),
+      perServer: 1 + stream.integer(2),
+      used: 0,
     }),
   );
   const names = drawn(MODELS, 1 + stream.integer(3), stream);
@@ -302,7 +305,9 @@ describe('the files of a plan with hard names and parts of GPUs', () => {
       expect(KUBERNETES_ENGINE.refuse(bundle)).toEqual([]);
       const texts = KUBERNETES_ENGINE.files(bundle);
       const written = (documentsOf(texts.get('servers.yaml')) as Deployed[]).map(({ metadata, spec }) => ({
-        ...{ name: metadata.name, replicas: spec.replicas, pod: spec.template.spec },
+        name: metadata.name,
+        replicas: spec.replicas,
+        pod: spec.template.spec,
       }));
       expectPods(plan, written);
       const routes = documentsOf(texts.get('routes.yaml')) as Routed[];
@@ -356,7 +361,9 @@ describe('the files of a plan with hard names and parts of GPUs', () => {
         expect(service.spec.predictor.maxReplicas).toBe(service.spec.predictor.minReplicas);
       }
       const written = services.map(({ metadata, spec: { predictor } }) => ({
-        ...{ name: metadata.name, replicas: predictor.minReplicas, pod: predictor },
+        name: metadata.name,
+        replicas: predictor.minReplicas,
+        pod: predictor,
       }));
       expectPods(plan, written);
       const graphs = documentsOf(texts.get('inferencegraphs.yaml')) as Graph[];

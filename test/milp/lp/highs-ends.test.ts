@@ -137,8 +137,11 @@ describe('HighsEngine names the end of a solve', () => {
   test('without a bound where the solver was stopped before it had one', async () => {
     for (const bound of [Infinity, -Infinity, Number.NaN])
       expect(await solved(true, { status: 'interrupted', bound })).toEqual({
-        ...{ status: 'feasible', limit: 'interrupted', objective: 5 },
-        ...{ values: Float64Array.of(2), nodes: 3 },
+        status: 'feasible',
+        limit: 'interrupted',
+        objective: 5,
+        values: Float64Array.of(2),
+        nodes: 3,
       });
     // An optimum is its own bound.
     expect(await solved(true, { bound: Infinity })).toMatchObject({ status: 'optimal', bound: 5 });

@@ -11,48 +11,48 @@ type Bytes = (name: string) => number | undefined;
 
 /** Definition follows what may be repeated and what must cross, by recursion over a graph's steps. */
 class Definition {
-  readonly #at: Map<string, number>;
-  readonly #repeated = new Map<string, boolean>();
+  private readonly at: Map<string, number>;
+  private readonly repeated = new Map<string, boolean>();
 
   constructor(private readonly graph: SizeGraph) {
-    this.#at = new Map(graph.steps.map(({ to }, index) => [to, index]));
+    this.at = new Map(graph.steps.map(({ to }, index) => [to, index]));
   }
 
   /** Says whether a tensor depends on shapes alone. */
   isSize(name: string): boolean {
-    const step = this.#step(name);
+    const step = this.step(name);
     if (step === undefined || this.graph.outputs.includes(name) || step.op === 'Tanh') return false;
     return step.op === 'Shape' || step.from.every((from) => this.isSize(from));
   }
 
   /** Says whether a tensor is made cheaply from inputs, sizes left out of account, and is needed far behind. */
   isFar(name: string): boolean {
-    const index = this.#at.get(name)!;
+    const index = this.at.get(name)!;
     const least = Math.max(16, this.graph.steps.length / 4);
-    return !this.isSize(name) && this.#nodesFromInputs(name) <= 32 && this.#need(name) - index >= least;
+    return !this.isSize(name) && this.nodesFromInputs(name) <= 32 && this.need(name) - index >= least;
   }
 
-  #nodesFromInputs(name: string): number {
+  private nodesFromInputs(name: string): number {
     if (this.graph.inputs.includes(name) || this.isSize(name)) return 0;
-    const step = this.#step(name)!;
+    const step = this.step(name)!;
     if (this.graph.outputs.includes(name) || step.op === 'Tanh') return Number.POSITIVE_INFINITY;
-    return step.from.reduce((sum, from) => sum + this.#nodesFromInputs(from), 1);
+    return step.from.reduce((sum, from) => sum + this.nodesFromInputs(from), 1);
   }
 
   /** Gives the last step that uses a tensor, directly or by what is made of it again. */
-  #need(name: string): number {
+  private need(name: string): number {
     const uses = this.graph.steps.flatMap((step, index) => {
       if (!step.from.includes(name)) return [];
-      return this.isRepeated(step.to) ? [this.#need(step.to)] : [index];
+      return this.isRepeated(step.to) ? [this.need(step.to)] : [index];
     });
-    return Math.max(this.#at.get(name) ?? 0, ...uses);
+    return Math.max(this.at.get(name) ?? 0, ...uses);
   }
 
   isRepeated(name: string): boolean {
-    let answer = this.#repeated.get(name);
+    let answer = this.repeated.get(name);
     if (answer === undefined) {
-      answer = this.#at.has(name) && (this.isSize(name) || this.isFar(name));
-      this.#repeated.set(name, answer);
+      answer = this.at.has(name) && (this.isSize(name) || this.isFar(name));
+      this.repeated.set(name, answer);
     }
     return answer;
   }
@@ -61,7 +61,7 @@ class Definition {
   isEnough(tensors: readonly string[], position: number): boolean {
     const can = (name: string): boolean => {
       if (tensors.includes(name)) return true;
-      const index = this.#at.get(name);
+      const index = this.at.get(name);
       if (index === undefined) return false;
       return this.isRepeated(name) ? this.graph.steps[index]!.from.every(can) : index >= position;
     };
@@ -72,7 +72,7 @@ class Definition {
   /** Says whether nodes [from, to) and repeated ones can make a tensor of some others. */
   isMade(name: string, tensors: readonly string[], from: number, to: number): boolean {
     if (tensors.includes(name)) return true;
-    const index = this.#at.get(name);
+    const index = this.at.get(name);
     if (index === undefined) return from === 0;
     const makes = this.isRepeated(name) || (index >= from && index < to);
     return makes && this.graph.steps[index]!.from.every((one) => this.isMade(one, tensors, from, to));
@@ -83,8 +83,8 @@ class Definition {
     return [...this.graph.inputs, ...this.graph.steps.slice(0, position).map(({ to }) => to)];
   }
 
-  #step(name: string) {
-    return this.graph.steps[this.#at.get(name) ?? -1];
+  private step(name: string) {
+    return this.graph.steps[this.at.get(name) ?? -1];
   }
 }
 

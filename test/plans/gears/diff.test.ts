@@ -71,7 +71,9 @@ describe('diffGears()', () => {
     expect(models[0]?.throughputRps).toEqual({ before: 200, after: 100 });
     expect(gears).toEqual([
       {
-        ...{ fromRps: 100, toRps: 200, sharesDiffer: false },
+        fromRps: 100,
+        toRps: 200,
+        sharesDiffer: false,
         cascade: { before: 'm0 < 0.4 → m1' },
         batching: { before: '2, 1 or after 2.5 ms' },
         accuracy: { before: 0.5 },
@@ -163,13 +165,19 @@ describe('gearFieldChanges()', () => {
 
 it('gearFieldChanges() tells in one line that the runs which confirm a promise gave something else', () => {
   const rate = (rps: number, mean: number) => ({
-    ...{ rps, firstSeed: 201, requests: 64_000 },
+    rps,
+    firstSeed: 201,
+    requests: 64_000,
     attainment: { mean, least: mean, most: mean, low: mean, high: mean },
   });
   const promised = (means: readonly number[]): GearPlan => ({
     ...BEFORE,
     promise: {
-      ...{ latencyMs: 50, quantile: 0.95, arrivals: 'poisson', confidence: 0.95, runs: 8 },
+      latencyMs: 50,
+      quantile: 0.95,
+      arrivals: 'poisson',
+      confidence: 0.95,
+      runs: 8,
       rates: means.map((mean, i) => rate(10 * (i + 1), mean)),
     },
   });

@@ -9,11 +9,15 @@ const fed = (spec: TensorSpec): StageInput => ({ ...spec, from: [`request.${spec
 /** family makes a plan of models that are fed and answer alike, changed as a test wants them. */
 function family(...changes: readonly Partial<GearStage>[]): Pick<GearPlan, 'stages'> {
   const plan = gearPlan({
-    ...{ latencyUs: changes.map(() => [1]), held: [changes.map((_, model) => model)] },
+    latencyUs: changes.map(() => [1]),
+    held: [changes.map((_, model) => model)],
     gears: [{ toRps: 1, steps: [{ model: 0 }] }],
   });
   const stages = plan.stages.map((stage, model) => ({
-    ...{ ...stage, inputs: [fed(tensor('image'))], outputs: [tensor('scores')], output: 'scores' },
+    ...stage,
+    inputs: [fed(tensor('image'))],
+    outputs: [tensor('scores')],
+    output: 'scores',
     ...changes[model],
   }));
   return { stages };

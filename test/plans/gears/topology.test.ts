@@ -10,7 +10,8 @@ const GIVEN: GivenGears = {
   held: [[0, 2], [1], [0, 1]],
   gears: [
     {
-      ...{ toRps: 40, timeoutMs: 2.5 },
+      toRps: 40,
+      timeoutMs: 2.5,
       steps: [
         { model: 0, threshold: 0.75, minQueue: 2, shares: [0.25, 0.75] },
         { model: 2, minQueue: 3, shares: [1] },
@@ -25,7 +26,9 @@ const GIVEN: GivenGears = {
     },
     { toRps: 160, steps: [{ model: 1, minQueue: 4 }] },
   ],
-  ...{ sloMs: 80, intervalMs: 62.5, alpha: 3 },
+  sloMs: 80,
+  intervalMs: 62.5,
+  alpha: 3,
 };
 
 const PLAN: GearPlan = gearPlan(GIVEN);
@@ -122,17 +125,20 @@ describe('The topology of a gear plan', () => {
   it('has the gears, whose last step is always sure', () => {
     const never = Number.NEGATIVE_INFINITY;
     expect(gearsIn(planTopologyOf(PLAN))).toEqual({
-      ...{ intervalNs: 62.5e6, alpha: 3 },
+      intervalNs: 62.5e6,
+      alpha: 3,
       gears: [
         {
-          ...{ toRps: 40, timeoutNs: 2.5e6 },
+          toRps: 40,
+          timeoutNs: 2.5e6,
           steps: [
             { pool: 0, below: 0.75, minQueue: 2, visits: 1, shares: Float64Array.of(0.25, 0.75) },
             { pool: 2, below: never, minQueue: 3, visits: 1, shares: Float64Array.of(1) },
           ],
         },
         {
-          ...{ toRps: 100, timeoutNs: 0 },
+          toRps: 100,
+          timeoutNs: 0,
           steps: [
             { pool: 0, below: 0.5, minQueue: 1, visits: 1, shares: Float64Array.of(1, 0) },
             { pool: 1, below: never, minQueue: 1, visits: 1, shares: Float64Array.of(0.5, 0.5) },

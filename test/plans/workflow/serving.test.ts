@@ -11,8 +11,12 @@ describe('workflowServingFaults()', () => {
       faultsOf({
         scheduler: 'dyorc',
         policy: {
-          ...{ drop: 'never', dropping: 'hopeless', 'dropping.quantile': 2, moving: 'to-idle' },
-          ...{ sparing: { kind: 'reloads' }, mostTries: -1 },
+          drop: 'never',
+          dropping: 'hopeless',
+          'dropping.quantile': 2,
+          moving: 'to-idle',
+          sparing: { kind: 'reloads' },
+          mostTries: -1,
         },
       }),
     ).toEqual([
@@ -52,7 +56,9 @@ describe('plannedPolicy()', () => {
     const given = ['dropping=expired', 'prediction.most=3', 'mostTasks=9'];
     expect(plannedPolicy(planned, { scheduler: 'dyorc', given }, told)).toEqual({
       ...workflowPolicyOf(planned),
-      ...{ dropping: { kind: 'expired' }, prediction: { kind: 'sampled', most: 3 }, mostTasks: 9 },
+      dropping: { kind: 'expired' },
+      prediction: { kind: 'sampled', most: 3 },
+      mostTasks: 9,
     });
     expect(told.count).toBe(0);
   });

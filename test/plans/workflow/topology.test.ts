@@ -18,7 +18,11 @@ describe('workflowTopologyOf()', () => {
 
   it('has a pool for each component on each of its classes, with the latency of the next larger batch where one was not measured', () => {
     const told = made().pools.map(({ stage, deviceClass, batch, latencyNs, devices }) => ({
-      ...{ stage, deviceClass, batch, devices, latencyNs: [...latencyNs] },
+      stage,
+      deviceClass,
+      batch,
+      devices,
+      latencyNs: [...latencyNs],
     }));
     expect(told).toEqual([
       { stage: 'answer', deviceClass: 'big', batch: 2, devices: [0, 1], latencyNs: [10e6, 12e6] },

@@ -16,7 +16,8 @@ import {
 import { gearPlan } from '../../gear-plans.js';
 
 const MADE = gearPlan({
-  ...{ latencyUs: [[1000], [9000]], held: [[1, 0], [0]] },
+  latencyUs: [[1000], [9000]],
+  held: [[1, 0], [0]],
   gears: [
     {
       toRps: 12.5,
@@ -31,8 +32,12 @@ const MADE = gearPlan({
 
 const PLAN: GearPlan = {
   ...MADE,
-  ...{ accuracy: 0.87654, accuracyInterval: { low: 0.866, high: 0.886, samples: 4000 } },
-  ...{ requestAccuracy: 0.8, p95Ms: 42.42, maxRps: 250, hourlyCost: 6.5 },
+  accuracy: 0.87654,
+  accuracyInterval: { low: 0.866, high: 0.886, samples: 4000 },
+  requestAccuracy: 0.8,
+  p95Ms: 42.42,
+  maxRps: 250,
+  hourlyCost: 6.5,
   status: 'feasible',
   objective: { kind: 'accuracy', value: 0.87654, bound: 0.9, gap: 0.02607 },
   gears: MADE.gears.map((gear, i) => ({
@@ -61,7 +66,11 @@ describe('The headlines of a gear plan', () => {
     const rate = { rps: 250, firstSeed: 201, requests: 64_000 };
     const attainment = { mean: 0.97, least: 0.96, most: 0.98, low: 0.96, high: 0.98 };
     const promise: GearPlan['promise'] = {
-      ...{ latencyMs: 50, quantile: 0.95, arrivals: 'poisson', confidence: 0.95, runs: 8 },
+      latencyMs: 50,
+      quantile: 0.95,
+      arrivals: 'poisson',
+      confidence: 0.95,
+      runs: 8,
       rates: [{ ...rate, attainment }],
     };
     expect(gearHeadlines({ ...PLAN, promise })[2]).toBe(
@@ -81,7 +90,9 @@ describe('The headlines of a gear plan', () => {
 
   it('says that longer cascades were not counted where the plan reaches the bound of those that were', () => {
     const objective = {
-      ...{ kind: 'accuracy' as const, value: 0.9, bound: 0.9 },
+      kind: 'accuracy' as const,
+      value: 0.9,
+      bound: 0.9,
       scope: { mostModels: 2, orders: 'any' as const, thresholds: 'all' as const },
     };
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
@@ -198,7 +209,10 @@ describe('The tables of a gear plan', () => {
 
 describe('The answers of a simulated cascade', () => {
   const cascade: SimulatedCascade = {
-    ...{ accuracy: 0.81234, plannedAccuracy: 0.87654, samples: 4000, shifts: 1234 },
+    accuracy: 0.81234,
+    plannedAccuracy: 0.87654,
+    samples: 4000,
+    shifts: 1234,
     answeredBy: [
       { stage: 'm0', share: 0.6, accuracy: 0.75 },
       { stage: 'm1', share: 0 },

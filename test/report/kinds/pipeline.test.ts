@@ -70,7 +70,9 @@ it('the tables of an explanation have the changes of each stage, and the steps o
     path: [{ action: 'change-class' as const, stage: 'slow', from, to: option, hourlyCost: 2.52 }],
     stages: [
       {
-        ...{ stage: 'slow', oneLess: [0.9, 0.5], oneMore: [1, 0.7] },
+        stage: 'slow',
+        oneLess: [0.9, 0.5],
+        oneMore: [1, 0.7],
         classes: [
           { device: 'cpu' },
           { device: 'k80', option, extraCost: 0 },
@@ -114,7 +116,9 @@ it('the tables of a pipeline list stages with those that share their devices, an
 
 it('several pipelines that share a cluster have a line, a table of their plans, and one of the classes', () => {
   const set = {
-    ...{ kind: 'plan-set' as const, version: '1.0', status: 'feasible' as const },
+    kind: 'plan-set' as const,
+    version: '1.0',
+    status: 'feasible' as const,
     objective: { kind: 'cost' as const, value: 5, bound: 4, gap: 0.25 },
     plans: [
       { name: 'a', hourlyCost: 4, attainment: 0.995, used: { L4: 2, T4: 0 } },

@@ -46,7 +46,9 @@ class FakeExecutor {
       return { y: { dtype, dims, data: (data as Float32Array).map((one) => 2 * one) } };
     });
     return {
-      ...{ executionUs: 1, startedNs: 5, endedNs: 6 },
+      executionUs: 1,
+      startedNs: 5,
+      endedNs: 6,
       tasks: doubled.map((outputs) => ({ bytes: { y: 8 }, outputs: read === undefined ? {} : outputs })),
     };
   }
@@ -86,12 +88,10 @@ function made({ isBroken = () => false }: { readonly isBroken?: () => boolean } 
   const duty = (pool: number) => ({
     pool,
     work: {
-      ...{
-        file: `${pool}.onnx`,
-        digests: { sha256: '', data: [] },
-        fileBytes: 1,
-        carried: new Set<string>(),
-      },
+      file: `${pool}.onnx`,
+      digests: { sha256: '', data: [] },
+      fileBytes: 1,
+      carried: new Set<string>(),
       inputs: [{ spec: X, from: [] }],
       outputs: [{ spec: { ...X, name: 'y' }, key: 'y' }],
     },
@@ -100,7 +100,9 @@ function made({ isBroken = () => false }: { readonly isBroken?: () => boolean } 
   });
   const device = new ComponentDevice({
     plan: { name: 'gpu', device: { provider: 'cpu' }, virtual: 1, cores: undefined, gpu: 'gpu' },
-    ...{ duties: [duty(3), duty(4)], holds: [3], start: start as StartComponentExecutor },
+    duties: [duty(3), duty(4)],
+    holds: [3],
+    start: start as StartComponentExecutor,
     cache: { get: async (path: string) => ({ path }) } as unknown as HostCache,
     events: {
       up: (why) => events.push(`up ${why}`),
@@ -130,7 +132,9 @@ describe('ComponentDevice', () => {
   it('refuses outputs that are not what the manifest says', async () => {
     const { device, executors } = made();
     vi.spyOn(FakeExecutor.prototype, 'run').mockImplementationOnce(async () => ({
-      ...{ executionUs: 1, startedNs: 5, endedNs: 6 },
+      executionUs: 1,
+      startedNs: 5,
+      endedNs: 6,
       tasks: [{ bytes: { y: 8 }, outputs: { y: { dtype: 'int8', dims: [1, 2], data: new Int8Array(2) } } }],
     }));
     await expect(device.start()).rejects.toThrow('y: is int8; the manifest says float32');

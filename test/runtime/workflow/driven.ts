@@ -31,7 +31,10 @@ export function smallCluster(devices: number, roomBytes = 96): Shape {
       server: d % 2,
       bytes: 2000 + roomBytes,
     })),
-    ...{ hostBytes: 2000, linkBytesPerNs: 1, networkBytesPerNs: 0.1, sloNs: 1e12 },
+    hostBytes: 2000,
+    linkBytesPerNs: 1,
+    networkBytesPerNs: 0.1,
+    sloNs: 1e12,
     holds: Array.from({ length: devices }, (_, d) => [d % 3]),
   };
 }
@@ -70,7 +73,9 @@ export function driven(options: DrivenOptions): Driven {
     ({ holds }, d) =>
       new NoOpDevice({
         components: table.pools.map(({ component }) => ARITHMETIC[COMPONENTS[component]!]!),
-        ...{ holds, fails, failsToLoad },
+        holds,
+        fails,
+        failsToLoad,
         delays: isDelayed ? streamOf(seed, `delays/${d}`) : undefined,
         ended: (why) => devices[d]!.broken.push(`was ended: ${why}`),
       }),
@@ -86,7 +91,11 @@ export function driven(options: DrivenOptions): Driven {
   let core: ReturnType<typeof workflowCore> | undefined;
   const driver = new LiveWorkflowDriver({
     models: new Array<LiveModel>(shape.applications).fill(MODEL),
-    ...{ components: COMPONENTS, pools: table.pools, devices, drops: NO_DROPS, programs },
+    components: COMPONENTS,
+    pools: table.pools,
+    devices,
+    drops: NO_DROPS,
+    programs,
     makeCore: (decisions) => {
       core = makeCore(decisions);
       return core;
@@ -102,11 +111,21 @@ export function driven(options: DrivenOptions): Driven {
 }
 
 const MODEL: LiveModel = {
-  ...{ name: 'wandering', sloNs: 1e12, inputs: [row('x')], outputs: [row('y'), row('z')], inputKeys: ['x'] },
-  ...{ outputKeys: ['y', 'z'], mayLackOutputs: true, maxRows: 4, plannedRps: 1, weight: 1 },
+  name: 'wandering',
+  sloNs: 1e12,
+  inputs: [row('x')],
+  outputs: [row('y'), row('z')],
+  inputKeys: ['x'],
+  outputKeys: ['y', 'z'],
+  mayLackOutputs: true,
+  maxRows: 4,
+  plannedRps: 1,
+  weight: 1,
 };
 
 const NO_DROPS: Pick<Drops, 'took' | 'gave' | 'device' | 'ending'> = {
-  ...{ took: () => {}, gave: () => {}, device: () => {} },
+  took: () => {},
+  gave: () => {},
+  device: () => {},
   ending: (_model, reason): Dropped => ({ kind: 'dropped', reason, place: 'entry', retryAfterS: 1 }),
 };

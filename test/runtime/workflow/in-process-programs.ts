@@ -47,7 +47,8 @@ export class InProcessPrograms implements RunPrograms {
     const call = (component: string, given: Readonly<Record<string, TensorSource>>) => {
       const task = tasks++;
       const inputs = Object.entries(given).map(([name, source]) => ({
-        ...{ name, source: (source as NamedSource).source },
+        name,
+        source: (source as NamedSource).source,
       }));
       if (this.going.has(run)) this.driver?.called(run, { task, component, inputs, rows: 1 });
       const output = (name: string): SourceName => ({ from: 'task', task, output: name });

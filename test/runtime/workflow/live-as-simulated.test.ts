@@ -55,12 +55,15 @@ function slowed(shape: Shape, stream: Stream): Shape {
   return {
     ...shape,
     components: shape.components.map(({ bytes, loadNs, diskNs = 0, latencyNs }) => ({
-      ...{ bytes, loadNs: slow(loadNs), diskNs: slow(diskNs) },
+      bytes,
+      loadNs: slow(loadNs),
+      diskNs: slow(diskNs),
       latencyNs: latencyNs.map((times) => times?.map(slow).sort((a, b) => a - b)),
     })),
     devices: shape.devices.map((device) => ({ ...device, bytes: 150 + stream.integer(150) })),
-    ...{ linkBytesPerNs: (shape.linkBytesPerNs + stream.uniform()) / LONG },
-    ...{ networkBytesPerNs: shape.networkBytesPerNs / LONG, sloNs: shape.sloNs * LONG },
+    linkBytesPerNs: (shape.linkBytesPerNs + stream.uniform()) / LONG,
+    networkBytesPerNs: shape.networkBytesPerNs / LONG,
+    sloNs: shape.sloNs * LONG,
   };
 }
 
@@ -141,8 +144,13 @@ async function live(one: Case): Promise<LogEntry[]> {
   const log: LogEntry[] = [];
   const driver = new LiveWorkflowDriver({
     models: topology.models.map(() => MODEL),
-    ...{ components: table.components, pools: table.pools, devices: world.devices, drops: NO_DROPS },
-    ...{ programs: world, observer: NO_OBSERVER, clock: time },
+    components: table.components,
+    pools: table.pools,
+    devices: world.devices,
+    drops: NO_DROPS,
+    programs: world,
+    observer: NO_OBSERVER,
+    clock: time,
     makeCore: (decisions) => world.around(coreOf(one, decisions), decisions),
     log: (entry) => log.push(entry),
   });
@@ -169,16 +177,32 @@ function suffer(driver: LiveWorkflowDriver, { devices }: VirtualWorld, trouble: 
 }
 
 const MODEL: LiveModel = {
-  ...{ name: 'replayed', sloNs: 1, inputs: [], outputs: [], inputKeys: [], outputKeys: [] },
-  ...{ mayLackOutputs: true, maxRows: 1, plannedRps: 1, weight: 1 },
+  name: 'replayed',
+  sloNs: 1,
+  inputs: [],
+  outputs: [],
+  inputKeys: [],
+  outputKeys: [],
+  mayLackOutputs: true,
+  maxRows: 1,
+  plannedRps: 1,
+  weight: 1,
 };
 const NO_DROPS: Pick<Drops, 'took' | 'gave' | 'device' | 'ending'> = {
-  ...{ took: () => {}, gave: () => {}, device: () => {} },
+  took: () => {},
+  gave: () => {},
+  device: () => {},
   ending: (_model, reason) => ({ kind: 'dropped', reason, place: 'entry', retryAfterS: 1 }),
 };
 const NO_OBSERVER = {
-  ...{ batch: () => {}, failure: () => {}, loaded: () => {}, loadFailed: () => {}, evicted: () => {} },
-  ...{ fetched: () => {}, spilled: () => {}, unneeded: () => {} },
+  batch: () => {},
+  failure: () => {},
+  loaded: () => {},
+  loadFailed: () => {},
+  evicted: () => {},
+  fetched: () => {},
+  spilled: () => {},
+  unneeded: () => {},
 };
 
 describe('a live driver', () => {
@@ -191,7 +215,10 @@ describe('a live driver', () => {
       const told = await live(one);
       const at = expected.findIndex((entry, i) => String(entry) !== String(told[i]));
       expect({ seed, at, live: told[at], count: told.length }).toEqual({
-        ...{ seed, at: -1, live: undefined, count: expected.length },
+        seed,
+        at: -1,
+        live: undefined,
+        count: expected.length,
       });
       for (const entry of expected) kinds.set(entry[2]!, (kinds.get(entry[2]!) ?? 0) + 1);
     }

@@ -141,7 +141,11 @@ describe('LiveWorkflowDriver', () => {
   it.each(seeds(3, 60))('gives each request one outcome in storm %i', async (seed) => {
     const failing = streamOf(seed, 'failing');
     const { sent, around } = await weathered({
-      ...{ seed, requests: 60, trouble: 0.02, leave: 0.1, isDelayed: true },
+      seed,
+      requests: 60,
+      trouble: 0.02,
+      leave: 0.1,
+      isDelayed: true,
       fails: () => failing.uniform() < 0.02,
       failsToLoad: () => failing.uniform() < 0.05,
     });

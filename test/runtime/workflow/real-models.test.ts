@@ -112,9 +112,14 @@ async function served({ folder, workflow, program, components, rps }: Asked) {
   const at = (file: string) => join(folder, file);
   const cluster = { devices: { cpu: { count: 2, memoryGiB: DEVICE_GIB, gpuLinkGbps: 8 } }, networkGbps: 8 };
   const spec = {
-    ...{ kind: 'workflow', cluster, load: { arrivals: 'poisson', rps, duration: '10s' } },
+    kind: 'workflow',
+    cluster,
+    load: { arrivals: 'poisson', rps, duration: '10s' },
     components: components.map((name) => ({
-      ...{ name, profile: `${name}.profile.json`, memoryGiB: COMPONENT_GIB, loadMs: 5 },
+      name,
+      profile: `${name}.profile.json`,
+      memoryGiB: COMPONENT_GIB,
+      loadMs: 5,
     })),
     workflows: [{ name: workflow, program: 'program.mjs', runs: 'runs.jsonl' }],
   };
@@ -169,7 +174,11 @@ describe('a workflow of real models, on two executors that do not hold all of th
     const byHand = await Promise.all(images.map((image) => imageByHand(models, image)));
     const rps = 20;
     const { server, events, calls } = await served({
-      ...{ folder, workflow: 'images', program: PROGRAM, components: names, rps },
+      folder,
+      workflow: 'images',
+      program: PROGRAM,
+      components: names,
+      rps,
     });
     // The samples take both ways and some rounds, so that there is something to get wrong.
     expect(calls.get('even')).toBeGreaterThan(0);
@@ -203,7 +212,11 @@ describe('a workflow of real models, on two executors that do not hold all of th
     for (const photo of photos) byHand.push(await photoByHand(models, photo));
     const rps = 4;
     const { server } = await served({
-      ...{ folder, workflow: 'photos', program, components: PHOTO_COMPONENTS, rps },
+      folder,
+      workflow: 'photos',
+      program,
+      components: PHOTO_COMPONENTS,
+      rps,
     });
     const known = { workflow: 'photos', inputs: photos.map(photoInput), byHand };
     const { report, equal, wrong, total } = await killOneUnderLoad(server, known, rps);

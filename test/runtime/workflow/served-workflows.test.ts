@@ -44,7 +44,9 @@ async function infer(
 ): Promise<Answered> {
   const input = { name: 'x', datatype: 'FP32', shape: [rows.length, 2], data: rows.flat() };
   const response = await fetch(`${url}/v2/models/loop/infer`, {
-    ...{ method: 'POST', body: JSON.stringify({ inputs: [input] }), signal },
+    method: 'POST',
+    body: JSON.stringify({ inputs: [input] }),
+    signal,
   });
   return { status: response.status, ...((await response.json()) as object) };
 }

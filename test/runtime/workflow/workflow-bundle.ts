@@ -65,14 +65,18 @@ export function tinyPlan({
       devices: { cpu: { count: devices, perServer: devices, memoryGiB, hostMemoryGiB: 8, gpuLinkGbps: 80 } },
     },
     components: names.map((name) => ({
-      ...{ name, model: name, memoryBytes: 600 * 2 ** 20 },
+      name,
+      model: name,
+      memoryBytes: 600 * 2 ** 20,
       classes: [
         { device: 'cpu', batch: 4, latencyUsByBatch: [500, 600, 700, 800], loadUs: 2000, diskUs: 2000 },
       ],
     })),
     workflows: [
       {
-        ...{ name: 'loop', share: 1, program: 'loop.mjs' },
+        name: 'loop',
+        share: 1,
+        program: 'loop.mjs',
         chain: {
           requestBytes: 8,
           start: 'double',
@@ -116,7 +120,9 @@ export async function writeWorkflowBundle(
   for (const name of ['models', 'programs']) await mkdir(join(folder, name));
   await saveArtifact<'workflow-plan'>(join(folder, 'plan.json'), plan);
   const components = plan.components.map(({ name }) => ({
-    ...{ name, file: `models/${name}.onnx`, sha256: sha256Of(modelOf(name)) },
+    name,
+    file: `models/${name}.onnx`,
+    sha256: sha256Of(modelOf(name)),
     inputs: COMPONENTS[name as keyof typeof COMPONENTS].inputs.map(row),
     outputs: [row('y')],
   }));
@@ -125,13 +131,18 @@ export async function writeWorkflowBundle(
   await writeFile(join(folder, 'programs/loop.mjs'), program);
   await writeFile(join(folder, 'programs/limit.mjs'), limit);
   const manifest: Bundle = {
-    ...{ kind: 'bundle', version: '1.3', target: 'local' },
+    kind: 'bundle',
+    version: '1.3',
+    target: 'local',
     plan: { path: 'plan.json', sha256: await sha256OfFile(join(folder, 'plan.json')) },
     models: [{ name: 'loop', inputs: [row('x')], outputs: [row('y'), row('z')] }],
-    ...{ partitions: [], components },
+    partitions: [],
+    components,
     programs: [
       {
-        ...{ workflow: 'loop', file: 'programs/loop.mjs', sha256: sha256Of(program) },
+        workflow: 'loop',
+        file: 'programs/loop.mjs',
+        sha256: sha256Of(program),
         modules: [{ path: 'programs/limit.mjs', sha256: sha256Of(limit) }],
       },
     ],

@@ -11,7 +11,10 @@ describe('WorkflowDrops', () => {
     drops.took(0, 90);
     drops.took(1, 10);
     expect(drops.ending(0, 'overload', -1)).toEqual({
-      ...{ kind: 'dropped', reason: 'overload', place: 'entry', retryAfterS: 5 },
+      kind: 'dropped',
+      reason: 'overload',
+      place: 'entry',
+      retryAfterS: 5,
     });
     drops.device(2, false);
     expect(drops.ending(1, 'deadline', 0)).toMatchObject({

@@ -41,7 +41,9 @@ function servedByCore(pipeline: Pipeline, makeCore: NonNullable<ReturnType<typeo
   const run = runVirtual({
     topology: topologyOf(pipeline),
     arrivals: arrivalsNs.map((at, request) => ({
-      ...{ at, rows: rows?.[request] ?? 1, model: applications?.of[request] ?? 0 },
+      at,
+      rows: rows?.[request] ?? 1,
+      model: applications?.of[request] ?? 0,
     })),
     makeCore: (topology, decisions) => makeCore(topology, decisions) as WatchedCore,
     ...(verdict === undefined ? {} : { verdict }),
@@ -63,7 +65,8 @@ function byStart(a: Served['batches'][number], b: Served['batches'][number]): nu
 /** servedByHand is the same of the re-simulation. */
 function servedByHand(fates: Fate[]): Served[] {
   return fates.map(({ outcome, endNs, droppedAt, visits }) => ({
-    ...{ outcome, endNs },
+    outcome,
+    endNs,
     batches: visits
       .flatMap(({ device, startNs }) => (startNs === undefined ? [] : [{ device, startNs }]))
       .toSorted(byStart),
@@ -86,8 +89,15 @@ function topologyOf(pipeline: Pipeline): StageTopology {
     const latencyNs = unlikeNs === undefined ? stage.latencyNs : stage.latencyNs.map(() => durationNs(stage));
     const transferNs = new Float64Array(batch);
     return {
-      ...{ model: 0, pipeline: 0, partition, deviceClass: 'cpu', virtual: 1, batch, transferNs },
-      ...{ latencyNs: Float64Array.from(latencyNs), transferBytes: 0 },
+      model: 0,
+      pipeline: 0,
+      partition,
+      deviceClass: 'cpu',
+      virtual: 1,
+      batch,
+      transferNs,
+      latencyNs: Float64Array.from(latencyNs),
+      transferBytes: 0,
       ...(unlikeNs && {
         classes: unlikeNs.map((own) => {
           return { deviceClass: 'cpu', virtual: 1, latencyNs: Float64Array.from(own) };
@@ -104,12 +114,18 @@ function topologyOf(pipeline: Pipeline): StageTopology {
   const linkOf = Int32Array.from(devices, (_, device) => device);
   return {
     models: (applications?.slosNs ?? [sloNs]).map((ns, m) => ({
-      ...{ name: `m${m}`, sloNs: ns, throughputRps, entries: [0] },
+      name: `m${m}`,
+      sloNs: ns,
+      throughputRps,
+      entries: [0],
     })),
-    ...{ pools, devices },
+    pools,
+    devices,
     links: {
-      ...{ uplinkOf: linkOf, downlinkOf: linkOf },
-      ...{ uplinkCount: devices.length, downlinkCount: devices.length },
+      uplinkOf: linkOf,
+      downlinkOf: linkOf,
+      uplinkCount: devices.length,
+      downlinkCount: devices.length,
     },
     routes: { kind: pipeline.edges === undefined ? 'chains' : 'dag' },
   };
@@ -162,11 +178,13 @@ describe('the core and the re-simulation', () => {
     'DAGs whose stages share their state at once': { draw: dag, quick: whole(1, 2), long: 200, periodNs: 0 },
     'chains of unlike devices': {
       draw: (stream: Stream) => withUnlike(stream, chain(stream)),
-      ...{ quick: whole(1, 4), long: 200 },
+      quick: whole(1, 4),
+      long: 200,
     },
     'DAGs of unlike devices': {
       draw: (stream: Stream) => withUnlike(stream, dag(stream)),
-      ...{ quick: whole(1, 2), long: 200 },
+      quick: whole(1, 2),
+      long: 200,
     },
   };
   for (const [what, { quick, long, ...shape }] of Object.entries(shapes))

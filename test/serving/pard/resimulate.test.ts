@@ -7,7 +7,11 @@ import { resimulated } from './resimulate.js';
 import { SCHEDULER_NAMES, type SchedulerName } from './rules.js';
 
 const settings = (scheduler: SchedulerName, more: Partial<Settings> = {}): Settings => ({
-  ...{ scheduler, waits: streamOf(1, 'waits'), choices: streamOf(1, 'choices'), draws: 200, ...more },
+  scheduler,
+  waits: streamOf(1, 'waits'),
+  choices: streamOf(1, 'choices'),
+  draws: 200,
+  ...more,
 });
 const outcomes = (fates: Fate[]) => fates.map(({ outcome, endNs }) => `${outcome} ${endNs}`);
 
@@ -201,8 +205,11 @@ describe('resimulated(), of DAGs by hand', () => {
   const asked = (...to: number[]) => to.map((stage) => ({ to: stage, isConditional: true }));
   /** Stage 0 leads to 1 and 2, which lead to 3. */
   const diamond = (sloNs: number, more: Partial<Pipeline> = {}): Pipeline => ({
-    ...{ stages: stagesOf(10, 20, 30, 5), edges: [always(1, 2), always(3), always(3), []], sloNs },
-    ...{ arrivalsNs: [0], ...more },
+    stages: stagesOf(10, 20, 30, 5),
+    edges: [always(1, 2), always(3), always(3), []],
+    sloNs,
+    arrivalsNs: [0],
+    ...more,
   });
   const receivedOf = (fate: Fate | undefined) => fate?.visits.map(({ receivedNs }) => receivedNs);
 

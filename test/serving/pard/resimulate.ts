@@ -144,15 +144,29 @@ function newRun(pipeline: Pipeline, settings: Settings): Run {
   const histories = stages.map((): History => ({ receivedNs: [], decided: [] }));
   const orderEveryNs = periodNs === 0 ? 1e9 : periodNs;
   return {
-    ...{ pipeline, rule, sharing, devices, dispatchings, histories, orderEveryNs },
-    ...{ edges: edgesOf(pipeline), into: edgesInto(pipeline), paths: pathsOf(pipeline) },
+    pipeline,
+    rule,
+    sharing,
+    devices,
+    dispatchings,
+    histories,
+    orderEveryNs,
+    edges: edgesOf(pipeline),
+    into: edgesInto(pipeline),
+    paths: pathsOf(pipeline),
     everyNs: periodNs === 0 ? 1e8 : periodNs,
     parallel: stages.map((_, k) => stages.flatMap((_stage, b) => (areParallel(pipeline, k, b) ? [b] : []))),
     overloads: stages.map(() => ({ count: 0 })),
     shared: sharedAt(0, sharing, histories),
     mostFirst: mostFirstAt(0, { ...sharing, intervalNs: orderEveryNs }, histories, []),
-    ...{ sharedNs: 0, orderedNs: 0, arrived: 0, begun: 0, besides: 0, open: new Set() },
-    ...{ isDisturbed: false, fates: [] },
+    sharedNs: 0,
+    orderedNs: 0,
+    arrived: 0,
+    begun: 0,
+    besides: 0,
+    open: new Set(),
+    isDisturbed: false,
+    fates: [],
   };
 }
 
@@ -354,10 +368,7 @@ function questionOf(run: Run, device: Device, task: Task, nowNs: number): Questi
 function decidedBy({ task, startNs, dNs }: Question, nowNs: number, isKept: boolean): Decided {
   const { receivedNs } = task;
   const [queueingNs, waitNs] = [nowNs - receivedNs, startNs - nowNs];
-  return {
-    ...{ isKept, batchedNs: nowNs, queueingNs, waitNs },
-    latencyNs: startNs + dNs - receivedNs,
-  };
+  return { isKept, batchedNs: nowNs, queueingNs, waitNs, latencyNs: startNs + dNs - receivedNs };
 }
 
 /** ownNs is d of the device itself. */

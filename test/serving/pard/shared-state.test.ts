@@ -6,7 +6,11 @@ import { isMostFirst, mostFirstAt, quantile, queueingAt, sharedAt, waitsAfter } 
 const pipelineOf = (...stages: Stage[]) => ({ stages, sloNs: 0, arrivalsNs: [] });
 
 const decided = (batchedNs: number, queueingNs: number) => ({
-  ...{ isKept: true, batchedNs, queueingNs, waitNs: 0, latencyNs: 0 },
+  isKept: true,
+  batchedNs,
+  queueingNs,
+  waitNs: 0,
+  latencyNs: 0,
 });
 
 describe('waitsAfter()', () => {

@@ -83,8 +83,21 @@ function forwardingOf(parts: PartShape[], { servers, up }: { servers?: string; u
     return forwarding.deviceDown(at * MS, device);
   };
   return {
-    ...{ booking, batches, journeys, forwarding, unwanted, row, uplink, downlink },
-    ...{ said, decide, dispatch, executed, transferred, deviceUp, deviceDown },
+    booking,
+    batches,
+    journeys,
+    forwarding,
+    unwanted,
+    row,
+    uplink,
+    downlink,
+    said,
+    decide,
+    dispatch,
+    executed,
+    transferred,
+    deviceUp,
+    deviceDown,
   };
 }
 

@@ -72,7 +72,8 @@ describe('RequestBroker', () => {
 
   it('fills the room that a request leaves which is given up elsewhere, at the same instant', () => {
     const one = told(chainOf(1000, stage([10, 14], { virtualGpus: 2 })), {
-      ...{ drop: OWN_END, order: { kind: 'deadline' } },
+      drop: OWN_END,
+      order: { kind: 'deadline' },
     });
     one.at(0, up(0, 1), comes(900), comes(900));
     expect(one.at(1, comes(900), comes(900), comes(900), comes(900))).toEqual(
@@ -159,7 +160,9 @@ describe('RequestBroker', () => {
   it('keeps late tasks for devices that have collected nothing from any of their pools', () => {
     const topology = planTopologyOf(
       gearPlan({
-        ...{ latencyUs: [[10_000], [10_000]], held: [[0, 1]], sloMs: 50 },
+        latencyUs: [[10_000], [10_000]],
+        held: [[0, 1]],
+        sloMs: 50,
         gears: [{ toRps: 1e6, steps: [{ model: 0, threshold: 2 }, { model: 1 }] }],
       }),
       { transfers: 'none' },
@@ -168,7 +171,9 @@ describe('RequestBroker', () => {
       topology,
       arrivals: Array.from({ length: 12 }, (_, i) => ({ at: i * 3 * MS })),
       policy: {
-        ...{ ...PARD_POLICIES.pard, drop: { kind: 'hopeless' }, slackNs: 0 },
+        ...PARD_POLICIES.pard,
+        drop: { kind: 'hopeless' },
+        slackNs: 0,
         late: { kind: 'background', patience: 9, mostMissed: 1, window: 9 },
       },
       verdict: () => 0,

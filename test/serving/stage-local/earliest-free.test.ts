@@ -259,7 +259,8 @@ describe('EarliestFree', () => {
   it('has a queue before every pool where gears say at which a request begins', () => {
     const gears = planTopologyOf(
       gearPlan({
-        ...{ latencyUs: [[1000], [2000]], held: [[0, 1], [1]] },
+        latencyUs: [[1000], [2000]],
+        held: [[0, 1], [1]],
         gears: [
           { toRps: 10, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] },
           { toRps: 20, steps: [{ model: 1 }] },

@@ -60,7 +60,8 @@ function served(
   outages: Outage[] = [],
 ) {
   const parts = stages.map(({ replicas, batch, latencyNs }) => ({
-    ...{ batch, virtualGpus: replicas },
+    batch,
+    virtualGpus: replicas,
     latencyUs: (size: number) => latencyNs[size - 1]! / 1000,
   }));
   const topology = topologyOf(planOf([{ sloMs: SLO_MS, pipelines: [{ throughputRps: 1, parts }] }]));
@@ -206,8 +207,10 @@ describe('ENGINE_POLICIES', () => {
   it('spreads requests over pipelines by their planned rates, takes them as they come and corrects nothing', () => {
     for (const policy of Object.values(ENGINE_POLICIES))
       expect(policy).toMatchObject({
-        ...{ choice: { kind: 'proportional' }, order: { kind: 'fifo' } },
-        ...{ late: { kind: 'drop' }, correction: { kind: 'none' } },
+        choice: { kind: 'proportional' },
+        order: { kind: 'fifo' },
+        late: { kind: 'drop' },
+        correction: { kind: 'none' },
       });
   });
 });

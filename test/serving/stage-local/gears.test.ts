@@ -5,9 +5,11 @@ import type { GearTable } from '../../../src/serving/topology.js';
 const MS = 1e6;
 /** Gears up to 50, 100 and 200 requests/s; arrivals are counted over 100 ms, so up to 5, 10 and 20 of them. */
 const TABLE: GearTable = {
-  ...{ intervalNs: 100 * MS, alpha: 8 },
+  intervalNs: 100 * MS,
+  alpha: 8,
   gears: [50, 100, 200].map((toRps, i) => ({
-    ...{ toRps, timeoutNs: i * MS },
+    toRps,
+    timeoutNs: i * MS,
     steps: [{ pool: i, below: Number.NEGATIVE_INFINITY, minQueue: i + 2 }],
   })),
 };

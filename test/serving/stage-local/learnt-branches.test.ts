@@ -11,8 +11,17 @@ function poolsOf(edges: readonly (readonly [number, EdgeCondition])[][]): Pool[]
   const transferNs = new Float64Array(1);
   return edges.map((of, partition): Pool => {
     return {
-      ...{ model: 0, pipeline: 0, partition, deviceClass: 'gpu', virtual: 1, batch: 1, transferNs },
-      ...{ latencyNs: new Float64Array(1), transferBytes: 0, throughputRps: 1, devices: [] },
+      model: 0,
+      pipeline: 0,
+      partition,
+      deviceClass: 'gpu',
+      virtual: 1,
+      batch: 1,
+      transferNs,
+      latencyNs: new Float64Array(1),
+      transferBytes: 0,
+      throughputRps: 1,
+      devices: [],
       edges: of.map(([to, when]) => ({ to, when, transferNs, transferBytes: 0 })),
     };
   });

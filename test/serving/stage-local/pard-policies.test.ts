@@ -56,9 +56,16 @@ describe('PARD_POLICIES', () => {
     });
     expect(Object.fromEntries(said)).toEqual(TABLE);
     expect(runtime).toMatchObject({
-      ...{ placement: 'per-device', dispatch: { kind: 'turns' }, formation: { kind: 'ahead' } },
-      ...{ late: { kind: 'drop' }, correction: { kind: 'none' }, choice: { kind: 'proportional' } },
-      ...{ stateWindowNs: 5e9, statePeriodNs: 1e9, waitSamples: 10_000, slackNs: 0 },
+      placement: 'per-device',
+      dispatch: { kind: 'turns' },
+      formation: { kind: 'ahead' },
+      late: { kind: 'drop' },
+      correction: { kind: 'none' },
+      choice: { kind: 'proportional' },
+      stateWindowNs: 5e9,
+      statePeriodNs: 1e9,
+      waitSamples: 10_000,
+      slackNs: 0,
     });
   });
 });
@@ -67,7 +74,9 @@ describe('ROOM_FIRST_POLICY', () => {
   it('shares queues, starts at once, and estimates without batch waits', () => {
     expect([dropOf(ROOM_FIRST_POLICY), orderOf(ROOM_FIRST_POLICY)]).toEqual(['q d none', 'deadline']);
     expect(ROOM_FIRST_POLICY).toMatchObject({
-      ...{ placement: 'on-arrival', formation: { kind: 'room-first', room: 1 / 3 }, late: { kind: 'drop' } },
+      placement: 'on-arrival',
+      formation: { kind: 'room-first', room: 1 / 3 },
+      late: { kind: 'drop' },
     });
     expect(clashes(ROOM_FIRST_POLICY)).toEqual([]);
   });

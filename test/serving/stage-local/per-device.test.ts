@@ -14,7 +14,11 @@ import { runVirtual, STREAMS } from '../virtual-driver.js';
 const MS = 1e6;
 
 const GEARS = {
-  ...{ latencyUs: [[50_000], [50_000]], held: [[0, 1], [1]], intervalMs: 100, alpha: 8, sloMs: 10_000 },
+  latencyUs: [[50_000], [50_000]],
+  held: [[0, 1], [1]],
+  intervalMs: 100,
+  alpha: 8,
+  sloMs: 10_000,
   gears: [
     { toRps: 10, steps: [{ model: 0 }] },
     { toRps: 1e4, steps: [{ model: 1 }] },
@@ -32,7 +36,9 @@ describe('PerDevice', () => {
     const one = new Told(
       (decisions) =>
         new StageLocalCore(topology, decisions, {
-          ...{ ...PARD_POLICIES.naive, streams: STREAMS, dispatch: { kind: 'least-work' } },
+          ...PARD_POLICIES.naive,
+          streams: STREAMS,
+          dispatch: { kind: 'least-work' },
         }),
     );
     const run = one.at(0, up(0, 1), comes(900), comes(900), comes(900));
@@ -50,7 +56,8 @@ describe('PerDevice', () => {
     const topology = planTopologyOf(gearPlan(GEARS), { transfers: 'none' });
     const late = Array.from({ length: 9 }, (_, i) => ({ at: MS + i }));
     const { executed } = runVirtual({
-      ...{ topology, arrivals: [{ at: 0 }, ...late] },
+      topology,
+      arrivals: [{ at: 0 }, ...late],
       policy: { ...ENGINE_POLICIES['ray-serve'], drop: { kind: 'never' } },
     });
     // Device 0 executes the first one for model 0 when the others come to model 1, as more come than model 0 is for.
@@ -74,7 +81,8 @@ describe('PerDevice', () => {
     const topology = planTopologyOf(gearPlan(GEARS), { transfers: 'none' });
     const pairs = Array.from({ length: 8 }, (_, i) => ({ at: MS + (i >> 1) }));
     const { executed } = runVirtual({
-      ...{ topology, arrivals: [{ at: 0 }, ...pairs] },
+      topology,
+      arrivals: [{ at: 0 }, ...pairs],
       policy: { ...ENGINE_POLICIES['ray-serve'], drop: { kind: 'never' } },
     });
     const draws = STREAMS('dispatch');
@@ -98,7 +106,8 @@ describe('PerDevice', () => {
     const topology = planTopologyOf(gearPlan(GEARS), { transfers: 'none' });
     const sizes = [3, 5, 7, 11, 13];
     const state = {
-      ...{ topology, queues: { count: 5, size: (queue: number) => sizes[queue] } },
+      topology,
+      queues: { count: 5, size: (queue: number) => sizes[queue] },
       columns: new PlanColumns(topology),
       collected: { size: (queue: number) => 100 * queue },
     } as unknown as SharedState;

@@ -9,7 +9,8 @@ import { DROPS, FORMATIONS, ORDERS, PLACEMENTS } from '../random-policies.js';
 import { runVirtual } from '../virtual-driver.js';
 
 const GEARS = {
-  ...{ latencyUs: [[10_000, 12_000], [20_000]], held: [[0, 1], [0]] },
+  latencyUs: [[10_000, 12_000], [20_000]],
+  held: [[0, 1], [0]],
   gears: [{ toRps: 10, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] }],
 };
 

@@ -44,7 +44,8 @@ describe('QueueService', () => {
         arrivals: [{ at: 0 }, { at: 1 * MS, deadline: 1000 * MS }],
         policy: {
           ...base,
-          ...{ drop: { kind: 'hopeless' }, sharing: { kind: 'round-robin' } },
+          drop: { kind: 'hopeless' },
+          sharing: { kind: 'round-robin' },
           late: { kind: 'background', patience: 100, mostMissed: 1, window: 8 },
         },
       });
@@ -63,7 +64,11 @@ describe('QueueService', () => {
   it('keeps a gear for higher loads while what a burst has left waits before any placement', () => {
     const topology = planTopologyOf(
       gearPlan({
-        ...{ latencyUs: [[50_000], [50_000]], held: [[0, 1]], intervalMs: 100, alpha: 8, sloMs: 10_000 },
+        latencyUs: [[50_000], [50_000]],
+        held: [[0, 1]],
+        intervalMs: 100,
+        alpha: 8,
+        sloMs: 10_000,
         gears: [
           { toRps: 50, steps: [{ model: 0 }] },
           { toRps: 1e4, steps: [{ model: 1 }] },

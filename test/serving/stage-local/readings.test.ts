@@ -39,7 +39,11 @@ function plannerOf(options: Partial<StatePlannerOptions>) {
   });
   const planner = new StatePlanner(
     {
-      ...{ topology, columns: new PlanColumns(topology), requests: stub, durations, devicesUp: () => 1 },
+      topology,
+      columns: new PlanColumns(topology),
+      requests: stub,
+      durations,
+      devicesUp: () => 1,
       stream: () => streamOf(1, 'waits'),
     },
     { windowNs: 1000 * MS, periodNs: 0, samples: 1000, ...options },

@@ -38,7 +38,8 @@ describe('spareTimes()', () => {
       planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts: [stage([10, 20])] }] }]),
     );
     const classOf = (latencyMs: number[]) => ({
-      ...{ deviceClass: 'one', virtual: 1 },
+      deviceClass: 'one',
+      virtual: 1,
       latencyNs: Float64Array.from(latencyMs, (ms) => ms * MS),
     });
     topology.pools[0]!.classes = [classOf([14, 30]), classOf([7, 15])];
@@ -48,8 +49,11 @@ describe('spareTimes()', () => {
   it('goes along the gears of a cascade', () => {
     const steps = [{ model: 0, threshold: 0.6 }, { model: 1, threshold: 0.4 }, { model: 2 }];
     const plan = gearPlan({
-      ...{ latencyUs: [[4000, 6000], [12_000, 16_000], [30_000]], held: [[0, 1, 2]] },
-      ...{ sloMs: 120, intervalMs: 50, alpha: 8 },
+      latencyUs: [[4000, 6000], [12_000, 16_000], [30_000]],
+      held: [[0, 1, 2]],
+      sloMs: 120,
+      intervalMs: 50,
+      alpha: 8,
       gears: [
         { toRps: 150, steps: steps.slice(1) },
         { toRps: 300, steps: [steps[0]!, { model: 1 }] },

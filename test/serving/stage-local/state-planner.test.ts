@@ -41,7 +41,10 @@ const chain = () => chainOf(1000, stage([10]), stage([20]), stage([15, 30]));
 function diamond(): Topology {
   const topology = chainOf(1000, stage([10]), stage([20]), stage([30]), stage([5]));
   const edgeTo = (to: number): Edge => ({
-    ...{ to, when: { kind: 'always' }, transferNs: new Float64Array(1), transferBytes: 0 },
+    to,
+    when: { kind: 'always' },
+    transferNs: new Float64Array(1),
+    transferBytes: 0,
   });
   [[1, 2], [3], [3], []].forEach((later, pool) => {
     topology.pools[pool]!.edges.splice(0, Infinity, ...later.map(edgeTo));

@@ -386,7 +386,8 @@ describe('StageLocalCore.wouldDrop()', () => {
   it('asks about the model with which the gear in force begins', () => {
     const last = { toRps: 1000, steps: [{ model: 1 }] };
     const plan = gearPlan({
-      ...{ latencyUs: [[10_000], [10_000]], held: [[0], [1]] },
+      latencyUs: [[10_000], [10_000]],
+      held: [[0], [1]],
       gears: [{ toRps: 10, steps: [{ model: 0 }] }, last],
     });
     const topology = planTopologyOf(plan, { transfers: 'none' });

@@ -54,7 +54,9 @@ describe('BudgetQueues', () => {
   it('serves first of the most budgets what a parallel stage has taken on, and from the other end as ever', () => {
     // Two stages begin side by side, and a third joins them; of those in the second, 0 is parallel.
     const pools = [[2], [2], []].map((to, partition) => ({
-      ...{ model: 0, pipeline: 0, partition },
+      model: 0,
+      pipeline: 0,
+      partition,
       edges: to.map((stage) => ({ to: stage, when: { kind: 'always' } })),
     }));
     const graph = new DagColumns({ pools, routes: { kind: 'dag' } } as unknown as Routed);
@@ -104,7 +106,8 @@ describe('waitingTasks()', () => {
     waitingTasks(1, requests, { order: { kind }, slackNs: 0, isOverloaded: () => isOverloaded });
   const adaptive = (isOverloaded: boolean) =>
     waitingTasks(1, requests, {
-      ...{ order: { kind: 'adaptive', transition: 'delayed' }, slackNs: 0 },
+      order: { kind: 'adaptive', transition: 'delayed' },
+      slackNs: 0,
       isOverloaded: () => isOverloaded,
     });
 

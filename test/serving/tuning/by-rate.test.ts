@@ -94,12 +94,15 @@ describe('ByRateTuner', () => {
     const stages = Array.from({ length: 3 }, (): Stage => {
       const batch = 1 + stream.integer(16);
       return {
-        ...{ visits: 0.2 + stream.uniform(), batch, batchS: 0.01 * (1 + batch) },
-        ...{ replicas: 1 + stream.integer(5), most: 6 + stream.integer(30) },
+        visits: 0.2 + stream.uniform(),
+        batch,
+        batchS: 0.01 * (1 + batch),
+        replicas: 1 + stream.integer(5),
+        most: 6 + stream.integer(30),
       };
     });
     const sets = stages.map(({ visits, batch, batchS, replicas, most }, i) =>
-      setOf({ ...{ pools: [i], visits, batch, replicas, most }, workS: (visits * batchS) / batch }),
+      setOf({ pools: [i], visits, batch, replicas, most, workS: (visits * batchS) / batch }),
     );
     const arrivals = Array.from({ length: 12 }, (_, k) => {
       return evenly(20 + stream.integer(500), 10 * k + 0.0005, 10 * (k + 1));

@@ -125,8 +125,10 @@ describe('KpaTuner', () => {
     const stream = streamOf(seed, 'kpa');
     const below = (most: number) => Math.floor(most * stream.uniform());
     const settings = {
-      ...{ stableS: 6 + 2 * below(20), panicS: 2 + 2 * below(3) },
-      ...{ panicThreshold: 1.5 + below(3), maxScaleUpRate: 2 + below(4) },
+      stableS: 6 + 2 * below(20),
+      panicS: 2 + 2 * below(3),
+      panicThreshold: 1.5 + below(3),
+      maxScaleUpRate: 2 + below(4),
     };
     const replicas = 1 + below(12);
     const levels = Array.from({ length: 100 }, () => (below(3) === 0 ? below(900) : 30));

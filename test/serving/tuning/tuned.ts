@@ -5,8 +5,15 @@ export const S = 1e9;
 
 /** A set of devices whose one stage every request visits once. */
 export const setOf = (more: Partial<TunedSet & { provisioning: number }> = {}) => ({
-  ...{ pools: [0], deviceClass: 'gpu', virtual: 1, replicas: 2, most: 100 },
-  ...{ workS: 0.01, visits: 1, batch: 4, provisioning: 0.5 },
+  pools: [0],
+  deviceClass: 'gpu',
+  virtual: 1,
+  replicas: 2,
+  most: 100,
+  workS: 0.01,
+  visits: 1,
+  batch: 4,
+  provisioning: 0.5,
   ...more,
 });
 

@@ -30,8 +30,9 @@ function planWith(more: Partial<PipelinePlan> = {}): PipelinePlan {
     ],
     [['a'], ['b']],
     {
-      ...{ rps: 25, cluster: { devices: { cpu: {} }, activationDelayMs: 500 } },
-      ...{ envelope: [{ windowUs: 1e5, requests: 3 }] },
+      rps: 25,
+      cluster: { devices: { cpu: {} }, activationDelayMs: 500 },
+      envelope: [{ windowUs: 1e5, requests: 3 }],
       ...more,
     },
   );
@@ -174,7 +175,8 @@ describe('a core with a tuner', () => {
       came.mockClear();
       executed.mockClear();
       const { summary } = run(planWith({ sloMs: 100 }), [...evenly(200, 0, 3), ...evenly(20, 3, 40)], {
-        ...{ tuner: 'hpa', policy },
+        tuner: 'hpa',
+        policy,
       });
       const inside = [0, 0];
       for (const [, set, tasks] of came.mock.calls) {

@@ -23,7 +23,11 @@ describe('Residency', () => {
   const shape: Shape = {
     components: [1, 2, 3].map(() => ({ bytes: 10, loadNs: 1, latencyNs: [[1]] })),
     devices: [0, 1].map(() => ({ class: 0, server: 0, bytes: 100 })),
-    ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1 },
+    applications: 1,
+    hostBytes: 1000,
+    linkBytesPerNs: 1,
+    networkBytesPerNs: 1,
+    sloNs: 1,
     holds: [[0, 1, 2], [1]],
   };
   const { topology, table } = workflowTopology(shape);

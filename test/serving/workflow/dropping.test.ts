@@ -38,7 +38,10 @@ function served({ shape, runs, gapNs, policy, frequencies = [] }: Served): Resul
   const { topology, table } = workflowTopology(shape);
   const decisions = new Decisions();
   const core = new DynamicCore(topology, decisions, {
-    ...{ table, policy, frequencies, streams: streamsOf(5, 'core') },
+    table,
+    policy,
+    frequencies,
+    streams: streamsOf(5, 'core'),
   });
   let [came, at] = [0, 0];
   const arrivals = {
@@ -56,7 +59,12 @@ function served({ shape, runs, gapNs, policy, frequencies = [] }: Served): Resul
   const tookNs: number[] = [];
   let batches = 0;
   const summary = new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals, runOf: (order: number) => runs[order]! },
+    topology,
+    table,
+    decisions,
+    core,
+    arrivals,
+    runOf: (order: number) => runs[order]!,
     observers: [
       {
         ended: (atNs, _model, _request, arrivedAtNs) => tookNs.push(atNs - arrivedAtNs),
@@ -81,7 +89,10 @@ function randomChain(stream: Stream, { components }: Shape): RecordedRun {
   }
   if (stream.uniform() < 0.5) order.length = Math.min(order.length, 2);
   const calls = order.map((component, call) => ({
-    ...{ component, rows: 1, thinkNs: 0, outputBytes: order.length > 2 ? 0 : stream.integer(60) },
+    component,
+    rows: 1,
+    thinkNs: 0,
+    outputBytes: order.length > 2 ? 0 : stream.integer(60),
     inputs:
       call === 0
         ? [-1]
@@ -95,7 +106,9 @@ function randomChain(stream: Stream, { components }: Shape): RecordedRun {
 function chainShape(stream: Stream, sloNs: number): Shape {
   const shape = randomShape(stream);
   return {
-    ...{ ...shape, applications: 1, sloNs },
+    ...shape,
+    applications: 1,
+    sloNs,
     devices: shape.devices.map((device) => ({ ...device, bytes: 10_000 })),
     holds: shape.devices.map(({ class: own }) =>
       shape.components.flatMap(({ latencyNs }, c) => (latencyNs[own] === undefined ? [] : [c])),
@@ -110,7 +123,10 @@ describe('giving up what is expected to end late', () => {
       const shapeWith = (sloNs: number) => chainShape(streamOf(seed, 'shape'), sloNs);
       const run = randomChain(streamOf(seed, 'run'), shapeWith(NEVER));
       const trained = served({
-        ...{ shape: shapeWith(NEVER), runs: [run, run, run], gapNs: () => 1e6, policy: AHEAD },
+        shape: shapeWith(NEVER),
+        runs: [run, run, run],
+        gapNs: () => 1e6,
+        policy: AHEAD,
       });
       const { frequencies } = trained.core;
       const alone = (sloNs: number) =>
@@ -119,7 +135,9 @@ describe('giving up what is expected to end late', () => {
       const [inTime, late] = [alone(tookNs), alone(tookNs - 1)];
       expect({ seed, inTime: inTime.summary.inTime }).toEqual({ seed, inTime: 1 });
       expect({ seed, dropped: late.summary.dropped, batches: late.batches }).toEqual({
-        ...{ seed, dropped: 1, batches: 0 },
+        seed,
+        dropped: 1,
+        batches: 0,
       });
     }
   });
@@ -146,12 +164,21 @@ describe('giving up what is expected to end late', () => {
         const aloneNs = latencyNs.reduce((sum, times) => sum + times[0]!, 0);
         const devices = Array.from({ length: 3 }, () => ({ class: 0, server: 0, bytes: 10_000 }));
         const shape: Shape = {
-          ...{ applications: 1, devices, hostBytes: 1000, linkBytesPerNs: 20, networkBytesPerNs: 10 },
-          ...{ sloNs: 4 * aloneNs, holds: devices.map(() => [0, 1, 2]) },
+          applications: 1,
+          devices,
+          hostBytes: 1000,
+          linkBytesPerNs: 20,
+          networkBytesPerNs: 10,
+          sloNs: 4 * aloneNs,
+          holds: devices.map(() => [0, 1, 2]),
           components: latencyNs.map((times) => ({ bytes: 10, loadNs: 1, latencyNs: [times] })),
         };
         const calls = latencyNs.map((_, call) => ({
-          ...{ component: call, rows: 1, inputs: [call - 1], thinkNs: 0, outputBytes: 1 },
+          component: call,
+          rows: 1,
+          inputs: [call - 1],
+          thinkNs: 0,
+          outputBytes: 1,
           after: call === 0 ? [] : [call - 1],
         }));
         const runs = Array.from({ length: 200 }, () => ({ requestBytes: 1, calls }));
@@ -176,7 +203,11 @@ const TWO: Shape = {
     [50, 60, 70, 80],
   ].map((times) => ({ bytes: 10, loadNs: 1, latencyNs: [times] })),
   devices: [0, 1].map((server) => ({ class: 0, server, bytes: 1000 })),
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 100, networkBytesPerNs: 100, sloNs: 1000 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 100,
+  networkBytesPerNs: 100,
+  sloNs: 1000,
   holds: [
     [0, 1],
     [0, 1],
@@ -186,7 +217,11 @@ const TWO: Shape = {
 /** A call of the first component, which is read or not, and so many of the second, one after the other. */
 function followedBy(count: number, isRead: boolean): RecordedRun {
   const seconds = Array.from({ length: count }, (_, i) => ({
-    ...{ component: 1, rows: 1, inputs: [i], thinkNs: 0, outputBytes: 1 },
+    component: 1,
+    rows: 1,
+    inputs: [i],
+    thinkNs: 0,
+    outputBytes: 1,
     after: isRead ? [i] : [],
   }));
   const first = { component: 0, rows: 1, inputs: [-1], thinkNs: 0, outputBytes: 1, after: [] };
@@ -214,7 +249,10 @@ describe('what may become of a request', () => {
     const runs = Array.from({ length: 400 }, () => followedBy(stream.uniform() < 0.5 ? 0 : 9, true));
     const of = (dropping: WorkflowPolicy['dropping'], frequencies: readonly FrequencyRow[] = []) =>
       served({
-        ...{ shape: { ...TWO, sloNs: 300 }, runs, gapNs: () => 2000, frequencies },
+        shape: { ...TWO, sloNs: 300 },
+        runs,
+        gapNs: () => 2000,
+        frequencies,
         policy: { ...DYORC_POLICY, dropping },
       });
     const never = of({ kind: 'never' });

@@ -18,7 +18,11 @@ const SHAPE: Shape = {
     { bytes: 10, loadNs: 1, latencyNs: [[10]] },
   ],
   devices: [0, 1].map(() => ({ class: 0, server: 0, bytes: 1000 })),
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1e9 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1e9,
   holds: [
     [FIRST, SECOND],
     [FIRST, SECOND],
@@ -41,10 +45,14 @@ function told(
   { shape = SHAPE, policy = {} }: { readonly shape?: Shape; readonly policy?: Partial<WorkflowPolicy> } = {},
 ) {
   return story({
-    ...{ shape, requests },
+    shape,
+    requests,
     coreOf: (topology, { decisions, table, streams }) =>
       new DynamicCore(topology, decisions, {
-        ...{ table, streams, frequencies: bothInTurn(), policy: { ...DYORC_POLICY, ...policy } },
+        table,
+        streams,
+        frequencies: bothInTurn(),
+        policy: { ...DYORC_POLICY, ...policy },
       }),
   });
 }

@@ -72,10 +72,7 @@ function randomCase(seed: number, most: number, moreDevices = 0): Case {
   });
   const leastNs = (component: number, rows: number) =>
     Math.min(...shape.components[component]!.latencyNs.flatMap((times) => times?.slice(rows - 1) ?? []));
-  const devices: Devices = {
-    ...{ count: topology.devices.length, canRun, leastNs },
-    passNs: passTimes(table),
-  };
+  const devices: Devices = { count: topology.devices.length, canRun, leastNs, passNs: passTimes(table) };
   const tasks = randomTasks(stream, shape, devices, most);
   const goal = { known: 1 + stream.integer(tasks.length), chance: stream.integer(5) / 4 };
   const eachNs = topology.devices.map(() =>
@@ -102,7 +99,8 @@ function randomTasks(stream: Stream, { components }: Shape, devices: Devices, mo
       inputs.push({
         bytes: stream.integer(300),
         from: Array.from({ length: 1 + stream.integer(3) }, () => ({
-          ...{ device: stream.integer(devices.count + 1) - 1, atNs: AT + stream.integer(100) },
+          device: stream.integer(devices.count + 1) - 1,
+          atNs: AT + stream.integer(100),
         })),
       });
     const component = stream.integer(components.length);
@@ -127,11 +125,9 @@ function plainBest({ outlook, devices, tasks, residency, work, shape, goal, cost
   const at = shape.devices.map((_, d): PlainDevice => {
     const view = outlook.viewOf(AT, d);
     return {
-      ...{
-        free: view.freeNs,
-        copied: view.copiedNs,
-        batches: view.open.map((one) => ({ ...one, start: one.startNs })),
-      },
+      free: view.freeNs,
+      copied: view.copiedNs,
+      batches: view.open.map((one) => ({ ...one, start: one.startNs })),
       idle: view.idleToNs > view.idleFromNs ? [view.idleFromNs, view.idleToNs] : undefined,
       loads: new Map(view.loads.map(({ component, atNs }) => [component, atNs])),
     };
@@ -316,13 +312,19 @@ describe('SoonestDevices', () => {
       const search = { candidates: 3, beam: 1, isExact: false };
       const fresh = randomCase(seed, 1, 12);
       const found = new SoonestDevices({ ...fresh, search, costs: FREE }).find({
-        ...{ at: AT, component, rows: 1, leastReadyNs, readyNs, components: [component] },
+        at: AT,
+        component,
+        rows: 1,
+        leastReadyNs,
+        readyNs,
+        components: [component],
       });
       const first = ends.map(({ endNs }) => endNs).sort((a, b) => a - b);
       expect({ seed, endNs: found.endNs }).toEqual({ seed, endNs: first[0] });
       const endOf = new Map(ends.map(({ device, endNs }) => [device, endNs]));
       expect({ seed, ends: found.devices.map((device) => endOf.get(device)) }).toEqual({
-        ...{ seed, ends: first.slice(0, 3) },
+        seed,
+        ends: first.slice(0, 3),
       });
     }
   });

@@ -15,7 +15,11 @@ const [SEARCHED, CALLED, RARE, OTHER] = [0, 1, 2, 3] as const;
 const SHAPE: Shape = {
   components: [20, 10, 15, 10].map((bytes, c) => ({ bytes, loadNs: 100 * (c + 1), latencyNs: [[50, 60]] })),
   devices: [0, 1].map(() => ({ class: 0, server: 0, bytes: 30 })),
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1,
   holds: [[CALLED, RARE], [CALLED]],
 };
 
@@ -32,7 +36,12 @@ function parts() {
     new EvictionCosts({ residency, work, worth, isByWorth, most });
   const view = (device: number) => new Outlook(work, residency, placeable).viewOf(AT, device);
   const probe = (device: number, component: number) => ({
-    ...{ at: AT, device, component, view: view(device), rows: 1, readyNs: AT },
+    at: AT,
+    device,
+    component,
+    view: view(device),
+    rows: 1,
+    readyNs: AT,
   });
   return { residency, work, demand, worth, costs, probe };
 }

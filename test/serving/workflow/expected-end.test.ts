@@ -13,11 +13,16 @@ import { type Shape, workflowTopology } from './workflows.js';
 /** Two servers of one device each. Of three components the last is on neither, and takes 500 to load. */
 const SHAPE: Shape = {
   components: [100, 20, 30].map((fixed, c) => ({
-    ...{ bytes: 10, loadNs: c === 2 ? 500 : 1 },
+    bytes: 10,
+    loadNs: c === 2 ? 500 : 1,
     latencyNs: [[fixed, fixed + 7]],
   })),
   devices: [0, 1].map((server) => ({ class: 0, server, bytes: 1000 })),
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1,
   holds: [
     [0, 1],
     [0, 1],
@@ -45,19 +50,29 @@ function asked(expected: readonly Partial<Reserved>[], isRead = true): Asked {
   const task = open.called(request, { component: 0, rows: 1, inputs: [request.body.number] });
   Object.assign(task, { device: 0, bytes: 40, isWanted: isRead });
   request.expected = expected.map((one) => ({
-    ...{ component: 1, back: [1], rows: 1, bytes: 0, chance: 1 },
-    ...{ device: 0, readyNs: 0, endNs: 0, ...one },
+    component: 1,
+    back: [1],
+    rows: 1,
+    bytes: 0,
+    chance: 1,
+    device: 0,
+    readyNs: 0,
+    endNs: 0,
+    ...one,
   }));
-  const devices = {
-    ...{ count: 2, canRun: () => true, leastNs: () => 1, passNs: passTimes(table) },
-  };
+  const devices = { count: 2, canRun: () => true, leastNs: () => 1, passNs: passTimes(table) };
   const batch = { tasks: [task], endNs: 1100 };
   const futuresOf = (futures: readonly (readonly Reserved[])[]) => ({
     of: (_: OpenRequest, draw: number) => futures[draw % futures.length] as readonly Reserved[],
   });
   const expectedBy = (quantile: number, futures: readonly (readonly Reserved[])[]) =>
     new ExpectedEnd({
-      ...{ work, residency, devices, waits, quantile, draws: DRAWS },
+      work,
+      residency,
+      devices,
+      waits,
+      quantile,
+      draws: DRAWS,
       futures: futuresOf(futures) as unknown as Futures,
     });
   const endNs: Asked['endNs'] = (quantile = 0.5, futures = [request.expected]) => {

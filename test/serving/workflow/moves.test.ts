@@ -53,7 +53,12 @@ function served(
   };
   const tookNs: number[] = [];
   const summary = new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals, runOf: (order: number) => runs[order]! },
+    topology,
+    table,
+    decisions,
+    core,
+    arrivals,
+    runOf: (order: number) => runs[order]!,
     observers: [{ ended: (atNs, _model, _request, arrivedAtNs) => tookNs.push(atNs - arrivedAtNs) }],
   }).run();
   return { summary, tookNs };
@@ -72,7 +77,11 @@ function twoDevices(linkBytesPerNs: number): Shape {
       { bytes: 10, loadNs: 50, latencyNs: [[100]] },
     ],
     devices: [0, 1].map(() => ({ class: 0, server: 0, bytes: 10_000 })),
-    ...{ applications: 1, hostBytes: 1000, linkBytesPerNs, networkBytesPerNs: 1000, sloNs: 1e6 },
+    applications: 1,
+    hostBytes: 1000,
+    linkBytesPerNs,
+    networkBytesPerNs: 1000,
+    sloNs: 1e6,
     holds: [
       [LONG, SHORT, OTHER],
       [LONG, SHORT],
@@ -116,7 +125,8 @@ describe('moving tasks to idle devices', () => {
     // The first device would begin the third request at 21, and the second at 12, once it has fetched what its client sent.
     const { components, ...rest } = twoDevices(1);
     const shape = {
-      ...{ ...rest, networkBytesPerNs: 1 },
+      ...rest,
+      networkBytesPerNs: 1,
       components: components.map((one, c) => (c === OTHER ? { ...one, latencyNs: [[20]] } : one)),
     };
     const sent = (requestBytes: number) => {
@@ -170,7 +180,12 @@ describe('Moves', () => {
     const queues = new Queues(2, { components: 3, work, residency });
     const moved: Task[] = [];
     const moves = new Moves({
-      ...{ rule: { kind: 'to-idle' }, agenda: new Agenda(), devices, queues, work, residency },
+      rule: { kind: 'to-idle' },
+      agenda: new Agenda(),
+      devices,
+      queues,
+      work,
+      residency,
       ends: new TaskEnds({
         outlook: new Outlook(work, residency, placeable),
         devices,

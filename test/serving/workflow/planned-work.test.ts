@@ -6,7 +6,11 @@ import { type Shape, workflowTopology } from './workflows.js';
 const SHAPE: Shape = {
   components: [1, 2].map(() => ({ bytes: 10, loadNs: 1, latencyNs: [[5, 6, 7, 8]] })),
   devices: [{ class: 0, server: 0, bytes: 100 }],
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1,
 };
 
 function plannedWork(countsExpected: boolean): PlannedWork {

@@ -46,7 +46,9 @@ describe('Prediction', () => {
     const known = [{ component: 2, back: [1], rows: 1, bytes: 5, chance: 1 }];
     const foresight = (request: number, made: number) => (request === 0 && made === 1 ? known : []);
     const prediction = new Prediction(LIKELIEST, {
-      ...{ histories: new Histories(1), stream: streamOf(1, 'prediction'), foresight },
+      histories: new Histories(1),
+      stream: streamOf(1, 'prediction'),
+      foresight,
     });
     expect(prediction.after(requestOf(1))).toEqual({ calls: known, isToEnd: true });
   });

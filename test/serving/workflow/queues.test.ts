@@ -13,7 +13,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 const SHAPE: Shape = {
   components: [100, 20].map((times) => ({ bytes: 10, loadNs: 1, latencyNs: [[times, times]] })),
   devices: [{ class: 0, server: 0, bytes: 1000 }],
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1,
   holds: [[0, 1]],
 };
 

@@ -8,7 +8,10 @@ import { randomRun, randomShape, type Shape } from './workflows.js';
 
 /** RAY is Ray's policy with times as short as those of random workflows. */
 const RAY: Partial<RayLikePolicy> = {
-  ...{ metricsIntervalNs: 100, lookBackNs: 300, upscaleDelayNs: 300, downscaleDelayNs: 1500 },
+  metricsIntervalNs: 100,
+  lookBackNs: 300,
+  upscaleDelayNs: 300,
+  downscaleDelayNs: 1500,
   batchWaitNs: 30,
 };
 
@@ -68,9 +71,14 @@ describe('a baseline of dynamic workflows', () => {
       const troubles = randomTroubles(stream, shape.devices.length);
       const failing = streamOf(seed, 'failing');
       const { summary, broken, core } = tried({
-        ...{ shape, runs, coreOf: CORES[name]!, gaps: streamOf(seed, 'gaps') },
-        ...{ troubles, fails: () => failing.uniform() < 0.03 },
-        ...{ failsToLoad: () => failing.uniform() < 0.1, loses: () => failing.uniform() < 0.3 },
+        shape,
+        runs,
+        coreOf: CORES[name]!,
+        gaps: streamOf(seed, 'gaps'),
+        troubles,
+        fails: () => failing.uniform() < 0.03,
+        failsToLoad: () => failing.uniform() < 0.1,
+        loses: () => failing.uniform() < 0.3,
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { inTime, late, dropped, failed, left } = summary;
@@ -89,15 +97,17 @@ describe('a baseline of dynamic workflows', () => {
       const stream = streamOf(seed, 'shape');
       const shape = heldShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
-      const { summary, broken } = tried({
-        ...{ shape, runs, coreOf: CORES.static!, gaps: streamOf(seed, 'gaps') },
-      });
+      const { summary, broken } = tried({ shape, runs, coreOf: CORES.static!, gaps: streamOf(seed, 'gaps') });
       const hopeless = runs.filter((run) => !fitsSomewhere(run, shape)).length;
       sum += hopeless;
       const { dropped, failed, loads, evictions } = summary;
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       expect({ seed, dropped, failed, loads, evictions }).toEqual({
-        ...{ seed, dropped: hopeless, failed: 0, loads: 0, evictions: 0 },
+        seed,
+        dropped: hopeless,
+        failed: 0,
+        loads: 0,
+        evictions: 0,
       });
     }
     expect(sum).toBeGreaterThan(20);
@@ -119,7 +129,11 @@ describe('a baseline of dynamic workflows', () => {
       };
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
       const { summary, broken, core } = tried({
-        ...{ shape, runs, coreOf: CORES[name]!, gaps: streamOf(seed, 'gaps'), mostGapNs: 1500 },
+        shape,
+        runs,
+        coreOf: CORES[name]!,
+        gaps: streamOf(seed, 'gaps'),
+        mostGapNs: 1500,
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { inTime, late, loads, evictions } = summary;

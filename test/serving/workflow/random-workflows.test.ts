@@ -13,7 +13,8 @@ import { randomRun, randomShape, type Shape } from './workflows.js';
 
 /** Spreading at the times of these tests. */
 const SPREADING: Partial<WorkflowPolicy> = {
-  ...{ halfLifeNs: 2000, spreading: { kind: 'by-work', least: 0.01, ratio: 0.9 } },
+  halfLifeNs: 2000,
+  spreading: { kind: 'by-work', least: 0.01, ratio: 0.9 },
   sparing: { kind: 'reloads', most: 2 },
 };
 
@@ -32,7 +33,8 @@ const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
   'that spreads components': { ...DYORC_POLICY, ...SPREADING },
   'that counts expected calls as work': { ...DYORC_POLICY, reserving: { kind: 'work' } },
   'that does all of it': {
-    ...{ ...DYORC_POLICY, ...SPREADING },
+    ...DYORC_POLICY,
+    ...SPREADING,
     reserving: { kind: 'work' },
     dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 },
   },
@@ -64,7 +66,10 @@ describe('a core of dynamic workflows', () => {
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
       const { summary, broken, core } = tried({
-        ...{ shape, runs, coreOf: coreOf(POLICIES[name]!), gaps: streamOf(seed, 'gaps') },
+        shape,
+        runs,
+        coreOf: coreOf(POLICIES[name]!),
+        gaps: streamOf(seed, 'gaps'),
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { requests, inTime, late, dropped, failed } = summary;
@@ -84,9 +89,14 @@ describe('a core of dynamic workflows', () => {
       const troubles = randomTroubles(stream, shape.devices.length);
       const failing = streamOf(seed, 'failing');
       const { summary, broken, core } = tried({
-        ...{ shape, runs, coreOf: coreOf(POLICIES[name]!), gaps: streamOf(seed, 'gaps') },
-        ...{ troubles, fails: () => failing.uniform() < 0.03 },
-        ...{ failsToLoad: () => failing.uniform() < 0.1, loses: () => failing.uniform() < 0.3 },
+        shape,
+        runs,
+        coreOf: coreOf(POLICIES[name]!),
+        gaps: streamOf(seed, 'gaps'),
+        troubles,
+        fails: () => failing.uniform() < 0.03,
+        failsToLoad: () => failing.uniform() < 0.1,
+        loses: () => failing.uniform() < 0.3,
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { requests, inTime, late, dropped, failed, left } = summary;
@@ -109,13 +119,19 @@ describe('a core of dynamic workflows', () => {
       const shape = tight(randomShape(stream), stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
       const { summary, broken, core } = tried({
-        ...{ shape, runs, coreOf: coreOf(POLICIES[name]!), gaps: streamOf(seed, 'gaps') },
+        shape,
+        runs,
+        coreOf: coreOf(POLICIES[name]!),
+        gaps: streamOf(seed, 'gaps'),
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { requests, inTime, late, dropped, failed } = summary;
       // A task that fits on its device not even alone is dropped.
       expect({ seed, requests, ended: inTime + late + dropped, failed }).toEqual({
-        ...{ seed, requests: 30, ended: 30, failed: 0 },
+        seed,
+        requests: 30,
+        ended: 30,
+        failed: 0,
       });
       expect(core.inUse).toEqual({ requests: 0, tasks: 0, batches: 0, fetches: 0 });
     }

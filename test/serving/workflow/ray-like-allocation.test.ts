@@ -33,7 +33,11 @@ function cluster(
   return {
     components: latenciesNs.map((latencyNs) => ({ bytes: 40, loadNs: 2 * S, latencyNs: [latencyNs] })),
     devices: Array.from({ length: devices }, () => ({ class: 0, server: 0, bytes })),
-    ...{ applications: 1, hostBytes: 1e9, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 5000 * S },
+    applications: 1,
+    hostBytes: 1e9,
+    linkBytesPerNs: 1,
+    networkBytesPerNs: 1,
+    sloNs: 5000 * S,
     ...rest,
   };
 }

@@ -108,7 +108,8 @@ describe('ReplicaScaling', () => {
       const first = leastReplicas + stream.integer(4);
       const settings = { leastReplicas, downscaleDelayNs: 60 * S };
       expect({ seed, ...scaledBy(changes, settings, first) }).toMatchObject({
-        ...{ seed, targets: loopOf(changes, leastReplicas, first) },
+        seed,
+        targets: loopOf(changes, leastReplicas, first),
       });
     }
   });

@@ -7,7 +7,11 @@ import { type Shape, workflowTopology } from './workflows.js';
 const SHAPE: Shape = {
   components: [0, 1, 2].map(() => ({ bytes: 10, loadNs: 5, diskNs: 100, latencyNs: [[1]] })),
   devices: [{ class: 0, server: 0, bytes: 1000 }],
-  ...{ applications: 1, hostBytes: 20, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1 },
+  applications: 1,
+  hostBytes: 20,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1,
   holds: [[]],
 };
 

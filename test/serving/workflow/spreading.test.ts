@@ -18,7 +18,11 @@ const SHAPE: Shape = {
     { bytes: 10, loadNs: 5, latencyNs: [[1000]] },
   ],
   devices: [0, 1, 2].map(() => ({ class: 0, server: 0, bytes: 10 })),
-  ...{ applications: 1, hostBytes: 1000, linkBytesPerNs: 1000, networkBytesPerNs: 1000, sloNs: 1e9 },
+  applications: 1,
+  hostBytes: 1000,
+  linkBytesPerNs: 1000,
+  networkBytesPerNs: 1000,
+  sloNs: 1e9,
   holds: [[BUSY], [IDLE], [IDLE]],
 };
 
@@ -81,11 +85,13 @@ describe('Spreading', () => {
 describe('a core that spreads components', () => {
   const requests = (gapNs: number) =>
     Array.from({ length: 30 }, (_, i) => ({
-      ...{ atNs: 1 + gapNs * i, run: { requestBytes: 0, calls: [call(BUSY)] } },
+      atNs: 1 + gapNs * i,
+      run: { requestBytes: 0, calls: [call(BUSY)] },
     }));
   const told = (policy: Partial<WorkflowPolicy>, gapNs = 101) =>
     story({
-      ...{ shape: SHAPE, requests: requests(gapNs) },
+      shape: SHAPE,
+      requests: requests(gapNs),
       coreOf: (topology, { decisions, table, streams }) =>
         new DynamicCore(topology, decisions, { table, streams, policy: { ...DYORC_POLICY, ...policy } }),
     });

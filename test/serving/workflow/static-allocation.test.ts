@@ -118,8 +118,14 @@ function queueCase(stream: Stream): { readonly told: Told; readonly deviceOf: nu
   const deviceOf = components.map(() => stream.integer(devices.length));
   const holds = devices.map((_, device) => [...components.keys()].filter((c) => deviceOf[c] === device));
   const shape: Shape = {
-    ...{ applications: 1, components, devices, holds, hostBytes: 1e12, sloNs: 1e15 },
-    ...{ linkBytesPerNs: 1, networkBytesPerNs: 1 },
+    applications: 1,
+    components,
+    devices,
+    holds,
+    hostBytes: 1e12,
+    sloNs: 1e15,
+    linkBytesPerNs: 1,
+    networkBytesPerNs: 1,
   };
   let atNs = 0;
   const requests = Array.from({ length: 40 }, () => {
@@ -128,11 +134,9 @@ function queueCase(stream: Stream): { readonly told: Told; readonly deviceOf: nu
       const inputs = Array.from({ length: place }, (_, i) => i).filter(() => stream.uniform() < 0.4);
       return call(stream.integer(components.length), {
         inputs: inputs.length === 0 ? [-1] : inputs,
-        ...{
-          rows: 1 + stream.integer(2),
-          thinkNs: 1 + stream.integer(2e6),
-          outputBytes: stream.integer(1e6),
-        },
+        rows: 1 + stream.integer(2),
+        thinkNs: 1 + stream.integer(2e6),
+        outputBytes: stream.integer(1e6),
       });
     });
     return { atNs, run: { requestBytes: 0, calls } };
@@ -143,9 +147,14 @@ function queueCase(stream: Stream): { readonly told: Told; readonly deviceOf: nu
 /** oneComponent is a cluster with one component, which takes 100 ns a batch of up to two, on devices of the servers that are given. */
 function oneComponent(servers: readonly number[], holds: readonly (readonly number[])[]): Shape {
   return {
-    ...{ applications: 1, components: [{ bytes: 50, loadNs: 30, diskNs: 5, latencyNs: [[100, 150]] }] },
+    applications: 1,
+    components: [{ bytes: 50, loadNs: 30, diskNs: 5, latencyNs: [[100, 150]] }],
     devices: servers.map((server) => ({ class: 0, server, bytes: 100 })),
-    ...{ holds, hostBytes: 1000, linkBytesPerNs: 10, networkBytesPerNs: 1, sloNs: 1000 },
+    holds,
+    hostBytes: 1000,
+    linkBytesPerNs: 10,
+    networkBytesPerNs: 1,
+    sloNs: 1000,
   };
 }
 
@@ -233,7 +242,8 @@ describe('StaticAllocation', () => {
       call(0, { inputs: [0, 2] }),
     ];
     const after = story({
-      ...{ shape: oneComponent([0], [[0]]), requests: [{ atNs: 0, run: { requestBytes: 0, calls: young } }] },
+      shape: oneComponent([0], [[0]]),
+      requests: [{ atNs: 0, run: { requestBytes: 0, calls: young } }],
       coreOf,
     }).filter(({ event }) => event === 'execute');
     expect(after.map(({ atNs }) => atNs)).toEqual([0, 100, 200, 300]);
@@ -273,7 +283,9 @@ describe('StaticAllocation', () => {
     const troubles = [{ kind: 'down' as const, atNs: 150, device: 1 }];
     const rayLike = { batchWaitNs: 0 };
     const begun = story({
-      ...{ shape, requests, troubles },
+      shape,
+      requests,
+      troubles,
       coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, rayLike }),
     }).filter(({ event }) => event === 'execute');
     // From 100 to 150 ns, what the first gave is sent to device 1, and leaves no room for the 20 bytes of the second, which then take

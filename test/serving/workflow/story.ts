@@ -58,7 +58,12 @@ export function story({
   const componentOf = (pool: number) => table.pools[pool]!.component;
   let [count, failed] = [0, 0];
   new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals, troubles },
+    topology,
+    table,
+    decisions,
+    core,
+    arrivals,
+    troubles,
     runOf: (order) => requests[order]!.run,
     fails: () => failed++ < failing,
     observers: [

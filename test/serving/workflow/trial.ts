@@ -75,8 +75,16 @@ export function tried({
   };
   const ends: number[] = [];
   const summary = new WorkflowDriver({
-    ...{ topology, table, decisions, core: watched.core, arrivals, runOf: (order: number) => runs[order]! },
-    ...{ troubles, fails, failsToLoad, loses },
+    topology,
+    table,
+    decisions,
+    core: watched.core,
+    arrivals,
+    runOf: (order: number) => runs[order]!,
+    troubles,
+    fails,
+    failsToLoad,
+    loses,
     observers: [{ ended: (atNs, _model, _request, arrivedAtNs) => ends.push(atNs - arrivedAtNs) }],
   }).run();
   topology.devices.forEach((_, device) => {

@@ -25,9 +25,14 @@ const POLICIES = {
 
 /** one is a cluster with a device that holds a component, which takes 100 ns a batch. */
 const one: Shape = {
-  ...{ applications: 1, components: [{ bytes: 1, loadNs: 1, latencyNs: [[100]] }], holds: [[0]] },
+  applications: 1,
+  components: [{ bytes: 1, loadNs: 1, latencyNs: [[100]] }],
+  holds: [[0]],
   devices: [{ class: 0, server: 0, bytes: 100 }],
-  ...{ hostBytes: 10, linkBytesPerNs: 1, networkBytesPerNs: 1, sloNs: 1000 },
+  hostBytes: 10,
+  linkBytesPerNs: 1,
+  networkBytesPerNs: 1,
+  sloNs: 1000,
 };
 
 /** ended tells when requests of one call ended that came at times, and how. */
@@ -54,7 +59,9 @@ describe('workflowCore', () => {
     const [made, meant] = [
       tried({ shape, runs, gaps: streamOf(5, 'gaps'), coreOf: (t, parts) => workflowCore(name, t, parts) }),
       tried({
-        ...{ shape, runs, gaps: streamOf(5, 'gaps') },
+        shape,
+        runs,
+        gaps: streamOf(5, 'gaps'),
         coreOf: (t, { decisions, ...parts }) =>
           new DynamicCore(t, decisions, { ...parts, policy: POLICIES[name] }),
       }),
@@ -110,7 +117,8 @@ describe('workflowCore', () => {
   )('executes nothing more of a request that is dropped with a device, as %s', (name) => {
     const run = { requestBytes: 0, calls: [call(0), call(0)] };
     const happened = story({
-      ...{ shape: one, requests: [{ atNs: 0, run }] },
+      shape: one,
+      requests: [{ atNs: 0, run }],
       coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, policy: { mostTries: 1 } }),
       troubles: [
         { kind: 'down', atNs: 50, device: 0 },

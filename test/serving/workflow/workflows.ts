@@ -40,15 +40,25 @@ export function workflowTopology(shape: Shape): {
     const [pool, ...otherPools] = own as [number, ...number[]];
     const server = `server${device.server}`;
     return {
-      ...{ name: `${server}/gpu${d}/0`, pool, otherPools, server, gpu: d },
-      ...{ deviceClass: `class${device.class}`, virtual: 1 },
+      name: `${server}/gpu${d}/0`,
+      pool,
+      otherPools,
+      server,
+      gpu: d,
+      deviceClass: `class${device.class}`,
+      virtual: 1,
     };
   });
   const topology: Topology = {
     models: Array.from({ length: shape.applications }, (_, i) => ({
-      ...{ name: `app${i}`, sloNs: shape.sloNs, throughputRps: 1, entries: [] },
+      name: `app${i}`,
+      sloNs: shape.sloNs,
+      throughputRps: 1,
+      entries: [],
     })),
-    ...{ pools, devices, routes: { kind: 'dag' } },
+    pools,
+    devices,
+    routes: { kind: 'dag' },
     links: { uplinkOf: new Int32Array(0), downlinkOf: new Int32Array(0), uplinkCount: 0, downlinkCount: 0 },
   };
   const servers = Math.max(...shape.devices.map(({ server }) => server)) + 1;
@@ -56,7 +66,9 @@ export function workflowTopology(shape: Shape): {
     components: shape.components.map((_, i) => `component${i}`),
     pools: tablePools,
     devices: shape.devices.map(({ bytes, server, class: deviceClass }, d) => ({
-      ...{ bytes, host: server, linkBytesPerNs: shape.linkBytesPerNs },
+      bytes,
+      host: server,
+      linkBytesPerNs: shape.linkBytesPerNs,
       holds: (shape.holds?.[d] ?? []).map((component) =>
         pools.findIndex(
           (pool, p) => pool.deviceClass === `class${deviceClass}` && tablePools[p]!.component === component,
@@ -72,9 +84,18 @@ export function workflowTopology(shape: Shape): {
 function poolOf({ devices }: Shape, component: number, deviceClass: number, times: readonly number[]): Pool {
   const latencyNs = Float64Array.from(times);
   return {
-    ...{ model: 0, owner: `component${component}`, pipeline: component, partition: 0 },
-    ...{ deviceClass: `class${deviceClass}`, virtual: 1, batch: times.length, latencyNs },
-    ...{ transferNs: new Float64Array(times.length), transferBytes: 0, edges: [], throughputRps: 1 },
+    model: 0,
+    owner: `component${component}`,
+    pipeline: component,
+    partition: 0,
+    deviceClass: `class${deviceClass}`,
+    virtual: 1,
+    batch: times.length,
+    latencyNs,
+    transferNs: new Float64Array(times.length),
+    transferBytes: 0,
+    edges: [],
+    throughputRps: 1,
     devices: devices.flatMap((device, d) => (device.class === deviceClass ? [d] : [])),
   };
 }
@@ -86,7 +107,9 @@ export function randomShape(stream: Stream): Shape {
     const most = 1 + stream.integer(4);
     const main = stream.integer(classes);
     return {
-      ...{ bytes: 20 + stream.integer(80), loadNs: 1 + stream.integer(400), diskNs: stream.integer(600) },
+      bytes: 20 + stream.integer(80),
+      loadNs: 1 + stream.integer(400),
+      diskNs: stream.integer(600),
       latencyNs: Array.from({ length: classes }, (_, c) =>
         // A device is in some pool, so that the first component runs everywhere.
         component === 0 || c === main || stream.uniform() < 0.7
@@ -100,9 +123,13 @@ export function randomShape(stream: Stream): Shape {
     ...Array.from({ length: stream.integer(4) }, () => stream.integer(classes)),
   ].map((one) => ({ class: one, server: stream.integer(2), bytes: 460 + stream.integer(100) }));
   return {
-    ...{ applications: 1 + stream.integer(2), components, devices },
-    ...{ hostBytes: 50 + stream.integer(300), linkBytesPerNs: 2 + stream.integer(20) },
-    ...{ networkBytesPerNs: 0.2 + stream.uniform(), sloNs: 100 + stream.integer(5000) },
+    applications: 1 + stream.integer(2),
+    components,
+    devices,
+    hostBytes: 50 + stream.integer(300),
+    linkBytesPerNs: 2 + stream.integer(20),
+    networkBytesPerNs: 0.2 + stream.uniform(),
+    sloNs: 100 + stream.integer(5000),
   };
 }
 
@@ -124,8 +151,11 @@ export function randomRun(stream: Stream, { components }: Shape): RecordedRun {
     const some = (chance: number) => earlier.filter(() => stream.uniform() < chance);
     const inputs = some(0.4);
     calls.push({
-      ...{ component, rows: 1 + stream.integer(most), inputs: inputs.length === 0 ? [-1] : inputs },
-      ...{ after: some(0.3), thinkNs: stream.uniform() < 0.5 ? 0 : stream.integer(50) },
+      component,
+      rows: 1 + stream.integer(most),
+      inputs: inputs.length === 0 ? [-1] : inputs,
+      after: some(0.3),
+      thinkNs: stream.uniform() < 0.5 ? 0 : stream.integer(50),
       outputBytes: stream.integer(60),
     });
   }

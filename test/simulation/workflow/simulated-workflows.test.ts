@@ -36,16 +36,16 @@ const oneCall = (component: number): RecordedRun => ({
 /** alone is a plan of one device that holds `holds` of two components, of which it has memory for one. */
 function alone(batchUs: readonly number[], holds: readonly string[] = ['a']): CountedWorkflows {
   const component = (name: string) => ({
-    ...{ name, model: name, memoryBytes: 2 ** 30 },
+    name,
+    model: name,
+    memoryBytes: 2 ** 30,
     classes: [
-      {
-        ...{ device: 'g', batch: batchUs.length, latencyUsByBatch: [...batchUs] },
-        ...{ loadUs: 500_000, diskUs: 0 },
-      },
+      { device: 'g', batch: batchUs.length, latencyUsByBatch: [...batchUs], loadUs: 500_000, diskUs: 0 },
     ],
   });
   return {
-    ...{ cluster: { devices: { g: { count: 1, memoryGiB: 1.5 } } }, rps: 1 },
+    cluster: { devices: { g: { count: 1, memoryGiB: 1.5 } } },
+    rps: 1,
     components: [component('a'), component('b')],
     workflows: ['one', 'two'].map((name) => ({ name, share: 0.5, frequencies: [] })),
     placement: [{ server: 'g-0', gpu: 0, class: 'g', holds: [...holds] }],
@@ -154,7 +154,12 @@ function drawnRuns(seed: number): WorkflowLoad['runOf'] {
   const stream = streamOf(seed, 'runs');
   return (_, workflow) => {
     const call = (component: number, inputs: number[], after: number[] = []) => ({
-      ...{ component, rows: 1, inputs, after, thinkNs: 1e6, outputBytes: 1000 },
+      component,
+      rows: 1,
+      inputs,
+      after,
+      thinkNs: 1e6,
+      outputBytes: 1000,
     });
     if (workflow === 1) return { requestBytes: 100, calls: [call(0, [-1]), call(0, [-1])] };
     const isDrawn = stream.uniform() < 0.25;
@@ -178,7 +183,8 @@ function countOf(arrivals: Arrivals): number {
 function inGroups(plan: WorkflowPlan, groups: readonly number[]): WorkflowPlan {
   const subclusters = 1 + Math.max(...groups);
   return {
-    ...{ ...plan, subclusters },
+    ...plan,
+    subclusters,
     placement: plan.placement.map((device, i) => ({ ...device, subcluster: groups[i]! })),
   };
 }
@@ -242,7 +248,10 @@ describe('simulatedWorkflows() under every scheduler', () => {
       const plan = inGroups(fourDevices(), groups);
       const watched = new Watched();
       const served = simulatedWorkflows(plan, {
-        ...{ scheduler, seed, arrivals: poisson(seed, 60), runOf: drawnRuns(seed) },
+        scheduler,
+        seed,
+        arrivals: poisson(seed, 60),
+        runOf: drawnRuns(seed),
         observers: (group) => [watched.observing(group)],
       });
       const { overall, workflows, deviceTime, pools, classes } = served.figures;
@@ -267,7 +276,10 @@ describe('simulatedWorkflows() under every scheduler', () => {
     const once = (scheduler: WorkflowScheduler) =>
       JSON.stringify(
         simulatedWorkflows(inGroups(fourDevices(), [0, 1, 1, 0]), {
-          ...{ scheduler, seed: 3, arrivals: poisson(3, 60), runOf: drawnRuns(3) },
+          scheduler,
+          seed: 3,
+          arrivals: poisson(3, 60),
+          runOf: drawnRuns(3),
         }),
       );
     // Each group must hold all components where none moves.
@@ -277,9 +289,8 @@ describe('simulatedWorkflows() under every scheduler', () => {
 
   it('tells how often the next call was as expected, of DyOrc alone', () => {
     const guessesOf = (scheduler: WorkflowScheduler) =>
-      simulatedWorkflows(fourDevices(), {
-        ...{ scheduler, seed: 1, arrivals: poisson(1, 20), runOf: drawnRuns(1) },
-      }).guesses;
+      simulatedWorkflows(fourDevices(), { scheduler, seed: 1, arrivals: poisson(1, 20), runOf: drawnRuns(1) })
+        .guesses;
     const guesses = guessesOf('dyorc')!;
     expect(guesses.right).toBeGreaterThan(0.5 * guesses.made);
     expect(guesses.right).toBeLessThan(guesses.made);

@@ -5,7 +5,11 @@ import { madePlan } from '../../plans/workflow/made-workflows.js';
 function setupOf(): WorkflowSetup {
   const plan = madePlan();
   return {
-    ...{ plan, scheduler: 'greedy', policies: {}, seed: 1, exact: true },
+    plan,
+    scheduler: 'greedy',
+    policies: {},
+    seed: 1,
+    exact: true,
     workload: { kind: 'drawn', process: 'poisson', durationNs: 10e9, rps: [15, 5] },
     sources: plan.workflows.map(({ name, chain }) => ({ name, chain: chain! })),
   };

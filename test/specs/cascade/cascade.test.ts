@@ -256,7 +256,9 @@ describe('solveSpec() of a cascade', () => {
       'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest of cascades of up to 3 models in any order, with any thresholds, most of all for small; 15 V100 would do';
     expect(answer.reasons).toEqual([text]);
     expect(answer.document).toMatchObject({
-      ...{ kind: 'no-plan', status: 'infeasible', reasons: [{ code: 'rate-too-high', text }] },
+      kind: 'no-plan',
+      status: 'infeasible',
+      reasons: [{ code: 'rate-too-high', text }],
       models: [{ name: 'family', sloMs: 60 }],
     });
     expect(answer.document.inputs?.map(({ role }) => role)).toEqual([
@@ -307,7 +309,9 @@ describe('solveSpec() of a cascade', () => {
       advice: 'allow more with `work`, or let planner.method: exhaustive try every cascade',
     });
     expect(answer.document).toMatchObject({
-      ...{ status: 'no-plan-in-time', limit: 'work', reasons: [] },
+      status: 'no-plan-in-time',
+      limit: 'work',
+      reasons: [],
       models: [{ name: 'family', sloMs: 60 }],
     });
     const aborted = solved({}, { signal: AbortSignal.abort(), output: at('plan.json') });
@@ -395,7 +399,8 @@ describe('The files of a cascade', () => {
   it('are told what does not fit together along with the faults of the spec itself', async () => {
     await writeFile(at('loads.csv'), 'rps,share\n900,1\n');
     const path = await writeFamily(folder, {
-      ...{ slo: { accuracy: 0.7, quantile: 0.9 }, serving: { scheduler: 'lifo' } },
+      slo: { accuracy: 0.7, quantile: 0.9 },
+      serving: { scheduler: 'lifo' },
       load: { maxRps: 400, distribution: 'loads.csv' },
       cluster: { devices: { K80: { count: 1 } } },
     });

@@ -169,7 +169,8 @@ describe('compareSpec() of a cascade', () => {
 
   it('tells of all options that are not for cascades at once, and of what is swept wrongly', async () => {
     const asked = compareSpec(spec, {
-      ...{ gap: 0.1, hold: 0.9 },
+      gap: 0.1,
+      hold: 0.9,
       mixes: ['P4=1'],
       sweeps: ['margin=0.1', 'accuracy=0..1', 'slo=5'],
     });

@@ -20,7 +20,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 function profileOf(name: string, cutBytes: number) {
   const byBatch = { 1: [10_000], 2: [14_000], 4: [22_000] };
   return {
-    ...{ kind: 'profile', version: '1.0', model: { name }, blocks: [{ cutBytes, weightBytes: 1000 }] },
+    kind: 'profile',
+    version: '1.0',
+    model: { name },
+    blocks: [{ cutBytes, weightBytes: 1000 }],
     devices: { g: { blockLatencyUs: { 1: byBatch } } },
   };
 }
@@ -61,7 +64,9 @@ async function written(
       { name: 'a', profile: 'a.json', next: ['b'], ...(replicas && { replicas: replicas[0] }) },
       { name: 'b', profile: 'b.json', ...(replicas && { replicas: replicas[1] }) },
     ],
-    ...{ sloMs, load: { arrivals: 'poisson', rps, duration: '10s' }, planner: { method, draws: 2 } },
+    sloMs,
+    load: { arrivals: 'poisson', rps, duration: '10s' },
+    planner: { method, draws: 2 },
   };
   const path = join(folder, `${name}.spec.json`);
   await writeFile(path, JSON.stringify(spec));

@@ -152,10 +152,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     });
     expect(await plan(['solve', at('spec.yaml'), '-o', at('plan.json')])).toMatchObject({ code: 0 });
     const made = JSON.parse(await readFile(at('plan.json'), 'utf8')) as PipelinePlan;
-    expect(made).toMatchObject({
-      ...{ version: '1.4', rps: 1 },
-      load: { trace: 'day.csv', from: '1h', to: '90m' },
-    });
+    expect(made).toMatchObject({ version: '1.4', rps: 1, load: { trace: 'day.csv', from: '1h', to: '90m' } });
     expect(await plan(['validate', at('plan.json')])).toMatchObject({ code: 0 });
     const simulated = async (...more: string[]) => {
       const { code, stdout } = await plan(['simulate', at('plan.json'), ...more, '--json']);

@@ -45,7 +45,8 @@ describe('a published day', () => {
   it('of 5.5 million requests is a sample', async () => {
     const seconds = 86_400;
     const trace = {
-      ...{ kind: 'counts' as const, format: 'counts' },
+      kind: 'counts' as const,
+      format: 'counts',
       intervalS: new Float64Array(seconds).fill(1),
       counts: new Float64Array(seconds).fill(64),
     };

@@ -21,7 +21,9 @@ const specOf = (
 ) => ({
   path: 'spec.yaml',
   value: {
-    ...{ kind: 'pooled', cluster: 'cluster.yaml', planner: hold === undefined ? {} : { hold } },
+    kind: 'pooled',
+    cluster: 'cluster.yaml',
+    planner: hold === undefined ? {} : { hold },
     models: own.map((share) => ({
       profile: 'p.json',
       sloMs: 9,

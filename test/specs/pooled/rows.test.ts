@@ -10,7 +10,10 @@ const rowsOf = (kind: 'latency' | 'accuracy', points: readonly [cost: number, va
   points.map(
     ([hourlyCost, value]) =>
       ({
-        ...{ mix: {}, sloMs: [], status: 'feasible', hourlyCost },
+        mix: {},
+        sloMs: [],
+        status: 'feasible',
+        hourlyCost,
         objective: { kind, value, bound: value },
       }) as CompareRow,
   );
@@ -66,7 +69,8 @@ describe('rowOf()', () => {
   const rowWith = (throughputRps: number, heldRps: number) => {
     const partition = { device: 'L4', gpus: 1, throughputRps: 10 };
     const plan = {
-      ...{ status: 'feasible', objective: { kind: 'throughput', value: 0, bound: 0 } },
+      status: 'feasible',
+      objective: { kind: 'throughput', value: 0, bound: 0 },
       models: [
         { name: 'a', throughputRps, heldRps, pipelines: [{ throughputRps, partitions: [partition] }] },
       ],

@@ -36,8 +36,16 @@ beforeAll(async () => {
   await writeFile(at('model.onnx'), resnet18({ image: 32, classes: 10, widthMultiplier: 0.25 }));
   const { profile } = await profileModelFile(at('model.onnx'), {
     devices: ['fast=cpu:1', 'slow=cpu:1,slowdown=2'],
-    ...{ batch: [1, 2], virtual: [1], blocks: '6', method: 'greedy', boundary: 'exact' },
-    ...{ warmup: 1, minRuns: 2, minMs: 2, maxMs: 100, output: at('measured.json') },
+    batch: [1, 2],
+    virtual: [1],
+    blocks: '6',
+    method: 'greedy',
+    boundary: 'exact',
+    warmup: 1,
+    minRuns: 2,
+    minMs: 2,
+    maxMs: 100,
+    output: at('measured.json'),
   });
   await writeFile(at('model.profile.json'), JSON.stringify(splitting(profile)));
   await writeFile(at('spec.yaml'), SPEC);

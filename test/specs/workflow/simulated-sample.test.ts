@@ -25,7 +25,9 @@ describe('simulatedSample()', () => {
     const events: { readonly atNs: number; readonly pool: number; readonly isHeld: boolean }[] = [];
     let next = -1;
     const { endNs } = simulatedWorkflows(plan, {
-      ...{ scheduler: 'greedy', seed: 1, spanNs: () => requests.spanNs as number },
+      scheduler: 'greedy',
+      seed: 1,
+      spanNs: () => requests.spanNs as number,
       arrivals: {
         next: () => ++next < requests.runs.length,
         get atNs() {

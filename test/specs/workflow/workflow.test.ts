@@ -38,7 +38,10 @@ async function loaded(spec: object) {
 const [entry] = chatSpec().workflows as [WorkflowSpec['workflows'][number]];
 
 const seeing = (application: string, requestBytes: number): Run => ({
-  ...{ kind: 'run', version: '1.0', application, requestBytes },
+  kind: 'run',
+  version: '1.0',
+  application,
+  requestBytes,
   tasks: [{ component: 'vision', inputs: ['request'], after: [], outputBytes: 10, rows: 1 }],
 });
 

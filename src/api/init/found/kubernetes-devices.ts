@@ -74,7 +74,10 @@ export function cpuOf(node: KubernetesNode, reader: FieldReader): FoundServer | 
   const chosen = chosenClass(node, reader);
   if (cores === undefined || cores <= 0) return undefined;
   return {
-    ...{ name: node.name, product: chosen ?? cpuName(cores), isChosen: chosen !== undefined, devices: 1 },
+    name: node.name,
+    product: chosen ?? cpuName(cores),
+    isChosen: chosen !== undefined,
+    devices: 1,
     memoryGiB: bytes === undefined ? undefined : gibOf(bytes),
     machine: machineOf(node, reader),
   };
@@ -161,7 +164,10 @@ function devicesOf(node: KubernetesNode, resource: string, reader: FieldReader):
   const isByLabel = usable === undefined;
   const devices = usable ?? wholeLabel(node, `${resource}.count`, reader) ?? 0;
   return {
-    ...{ resource, devices, capacity: whole(capacity) ?? devices, isByLabel },
+    resource,
+    devices,
+    capacity: whole(capacity) ?? devices,
+    isByLabel,
     virtual: isMps && replicas > 1 ? replicas : undefined,
     isTimeSliced: !isMps && replicas > 1,
   };

@@ -134,7 +134,8 @@ function cpuServers(
   const servers = used.flatMap((node) => cpuOf(node, reader) ?? []);
   const left = hasGpus ? nodes.filter((node) => !isChosen(node)) : [];
   return {
-    ...{ servers, nodes: used },
+    servers,
+    nodes: used,
     notes: [
       ...(left.length === 0 ? [] : [`${had(left, 'without GPUs')} left out: ${namesOf(left)}`]),
       ...nodesNote(control, 'for the control plane', 'left out'),

@@ -1,6 +1,15 @@
 /** The powers of ten of Kubernetes' decimal suffixes. */
 const DECIMAL: Readonly<Record<string, number>> = {
-  ...{ n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 },
+  n: -9,
+  u: -6,
+  m: -3,
+  '': 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
 };
 
 /** The binary suffixes, each 1024 times the one before. */

@@ -14,7 +14,11 @@ const ACCELERATOR = /^(?:accelerator_type|acceleratorType):(.+)$/;
 export const CLASS_RESOURCE = 'inferplan/';
 
 const BYTES: Readonly<Record<string, number>> = {
-  ...{ B: 1, KiB: 1024, MiB: BYTES_PER_MIB, GiB: 1024 ** 3, TiB: 1024 ** 4 },
+  B: 1,
+  KiB: 1024,
+  MiB: BYTES_PER_MIB,
+  GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
 };
 
 /** gpuCount is the number of GPUs that Ray gives out on a node, which it writes as 2.0. */

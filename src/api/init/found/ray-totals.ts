@@ -30,7 +30,10 @@ export function totalServers(resources: Fields, reader: FieldReader): FoundDevic
   if (reader.told.count > 0) return { servers: [], notes: [] };
   const product = reader.className(type, key ?? '') ?? UNNAMED;
   const servers = Array.from({ length: nodes }, (_, i) => ({
-    ...{ name: `node ${i + 1}`, product, isChosen: false, devices: each },
+    name: `node ${i + 1}`,
+    product,
+    isChosen: false,
+    devices: each,
   }));
   const alike = `${gpus} GPUs are shared out among ${counted(nodes, 'node')} as if all had as many: these are sums`;
   return { servers, notes: [...(nodes === 1 ? [] : [alike]), ...unnamedNote(servers)] };

@@ -214,7 +214,10 @@ function cpuServer(node: RayNode, reader: FieldReader): FoundServer[] {
   const bytes = rayBytes(memory);
   return [
     {
-      ...{ name: node.name, product: chosen ?? cpuName(cores), isChosen: chosen !== undefined, devices: 1 },
+      name: node.name,
+      product: chosen ?? cpuName(cores),
+      isChosen: chosen !== undefined,
+      devices: 1,
       memoryGiB: bytes === undefined ? undefined : gibOf(bytes),
       machine: machineOf(node),
     },

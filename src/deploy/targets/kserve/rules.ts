@@ -33,8 +33,14 @@ const LEADS_TO = ['serviceName', 'nodeName', 'serviceUrl'];
 
 const STEP: FieldsOf = {
   fields: {
-    ...{ name: 'text', serviceName: 'text', nodeName: 'text', serviceUrl: 'text', weight: 'whole' },
-    ...{ data: { oneOf: ['$request', '$response'] }, condition: 'text', mapPredictionsToInstances: 'flag' },
+    name: 'text',
+    serviceName: 'text',
+    nodeName: 'text',
+    serviceUrl: 'text',
+    weight: 'whole',
+    data: { oneOf: ['$request', '$response'] },
+    condition: 'text',
+    mapPredictionsToInstances: 'flag',
     dependency: { oneOf: ['Soft', 'Hard'] },
   },
 };
@@ -48,9 +54,18 @@ const KINDS: Readonly<Record<string, FieldsOf>> = {
         predictor: {
           fields: {
             ...POD_FIELDS,
-            ...{ minReplicas: 'whole', maxReplicas: 'whole', labels: TEXTS, annotations: TEXTS },
-            ...{ deploymentStrategy: 'any', timeout: 'whole', containerConcurrency: 'whole' },
-            ...{ scaleMetric: 'text', scaleTarget: 'whole', batcher: 'any', logger: 'any', model: 'any' },
+            minReplicas: 'whole',
+            maxReplicas: 'whole',
+            labels: TEXTS,
+            annotations: TEXTS,
+            deploymentStrategy: 'any',
+            timeout: 'whole',
+            containerConcurrency: 'whole',
+            scaleMetric: 'text',
+            scaleTarget: 'whole',
+            batcher: 'any',
+            logger: 'any',
+            model: 'any',
             canaryTrafficPercent: 'whole',
           },
           required: ['minReplicas', 'maxReplicas'],
@@ -64,14 +79,15 @@ const KINDS: Readonly<Record<string, FieldsOf>> = {
   InferenceGraph: objectFields('InferenceGraph', 'serving.kserve.io/v1alpha1', {
     spec: {
       fields: {
-        ...{
-          minReplicas: 'whole',
-          maxReplicas: 'whole',
-          timeout: 'whole',
-          resources: 'any',
-          affinity: 'any',
-        },
-        ...{ scaleMetric: 'text', scaleTarget: 'whole', routerTimeouts: 'any', nodeSelector: TEXTS },
+        minReplicas: 'whole',
+        maxReplicas: 'whole',
+        timeout: 'whole',
+        resources: 'any',
+        affinity: 'any',
+        scaleMetric: 'text',
+        scaleTarget: 'whole',
+        routerTimeouts: 'any',
+        nodeSelector: TEXTS,
         nodes: {
           values: {
             fields: {
@@ -94,7 +110,8 @@ function ofKind(
   check: (object: KubeObject, bundle: LintedBundle) => Iterable<RuleFinding>,
 ): LintRule {
   return {
-    ...{ name, breaks: 'fault' },
+    name,
+    breaks: 'fault',
     *check(bundle) {
       for (const object of objectsIn(bundle.files)) if (object.kind === kind) yield* check(object, bundle);
     },
@@ -217,7 +234,8 @@ function* targetFaults(
 }
 
 const WEIGHTS: LintRule = {
-  ...{ name: 'weights', breaks: 'fault' },
+  name: 'weights',
+  breaks: 'fault',
   *check(bundle) {
     const units = servingUnits(bundle, 'plugin');
     const graphs = objectsIn(bundle.files).filter(({ kind }) => kind === 'InferenceGraph');
@@ -250,7 +268,8 @@ const WEIGHTS: LintRule = {
 };
 
 const OLD_GRAPHS: LintRule = {
-  ...{ name: 'graph-bodies', breaks: 'warning' },
+  name: 'graph-bodies',
+  breaks: 'warning',
   *check({ files }) {
     for (const object of objectsIn(files))
       if (object.kind === 'InferenceGraph')

@@ -32,11 +32,14 @@ export function inferenceService(
 ): object {
   const labels = unitLabels(instanceName(bundle), unit);
   return {
-    ...{ apiVersion: 'serving.kserve.io/v1beta1', kind: 'InferenceService' },
+    apiVersion: 'serving.kserve.io/v1beta1',
+    kind: 'InferenceService',
     metadata: { name: unit.name, labels, annotations: RAW },
     spec: {
       predictor: {
-        ...{ minReplicas: unit.replicas, maxReplicas: unit.replicas, labels },
+        minReplicas: unit.replicas,
+        maxReplicas: unit.replicas,
+        labels,
         deploymentStrategy: strategyOf(bundle, units),
         timeout: timeoutS(bundle),
         ...serverPod(bundle, unit, { ...PREDICTOR_PORT, env: [{ name: 'PROTOCOL', value: 'v2' }] }),
@@ -107,14 +110,19 @@ export function inferenceGraphs(bundle: EngineBundle, units: readonly ServingUni
     const weights = splitterWeights(units, m);
     if (weights.size === 0) return [];
     const steps = [...weights].map(([unit, weight]) => ({
-      ...{ name: unit.name, serviceUrl: stepUrl(unit, name), weight },
+      name: unit.name,
+      serviceUrl: stepUrl(unit, name),
+      weight,
     }));
     return [
       {
-        ...{ apiVersion: 'serving.kserve.io/v1alpha1', kind: 'InferenceGraph' },
+        apiVersion: 'serving.kserve.io/v1alpha1',
+        kind: 'InferenceGraph',
         metadata: { name: graphName(bundle, m), annotations: RAW },
         spec: {
-          ...{ minReplicas: ROUTERS, maxReplicas: ROUTERS, timeout: timeoutS(bundle) },
+          minReplicas: ROUTERS,
+          maxReplicas: ROUTERS,
+          timeout: timeoutS(bundle),
           nodes: { root: { routerType: 'Splitter', steps } },
         },
       },

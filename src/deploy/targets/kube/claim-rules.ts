@@ -17,7 +17,8 @@ import type { ServingUnit } from './units.js';
 
 /** CLAIM_RULE is the rule that claims give pods the GPUs of the plan, divided as it divides them. */
 export const CLAIM_RULE: LintRule = {
-  ...{ name: 'claims', breaks: 'fault' },
+  name: 'claims',
+  breaks: 'fault',
   *check(bundle) {
     const objects = objectsIn(bundle.files);
     const named = new Set<KubeObject>();

@@ -46,7 +46,9 @@ export function nodeServers({ plan, graph }: PlacedGraph): NodeServer[] {
     found.gpus.add(gpu);
   }
   return [...servers].map(([name, { deviceClass, levels, gpus }]) => ({
-    ...{ name, deviceClass, gpus: gpus.size },
+    name,
+    deviceClass,
+    gpus: gpus.size,
     levels: [...levels].sort((a, b) => a - b),
   }));
 }
@@ -117,7 +119,8 @@ export function devicePluginConfig(bundle: PlacedGraph): object {
     ].join('\n'),
   ]);
   return {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
     metadata: { name: 'inferplan-device-plugin', namespace: 'nvidia-device-plugin' },
     data: { [WHOLE_LEVEL]: 'version: v1\n', ...Object.fromEntries(configs) },
   };

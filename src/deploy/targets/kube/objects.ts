@@ -78,7 +78,10 @@ export function podsIn(files: BundleTexts): KubePods[] {
         const template = asMap(objectAt(owner.value, place));
         const { replicas = 1 } = asMap(objectAt(owner.value, place.slice(0, -1)));
         return {
-          ...{ owner, at: [...place, 'spec'], spec: asMap(template.spec), replicas: Number(replicas) },
+          owner,
+          at: [...place, 'spec'],
+          spec: asMap(template.spec),
+          replicas: Number(replicas),
           labels: asMap(asMap(template.metadata).labels),
         };
       });
@@ -117,7 +120,8 @@ export function inObject({ file, document }: KubeObject, at: Place, message: str
 /** objectsRule makes the rule that files hold objects of these kinds alone, which have the fields that Kubernetes knows. */
 export function objectsRule(kinds: Readonly<Record<string, FieldsOf>>, wanted: readonly string[]): LintRule {
   return {
-    ...{ name: 'engine-schema', breaks: 'fault' },
+    name: 'engine-schema',
+    breaks: 'fault',
     *check({ files }) {
       for (const file of wanted) if (!files.has(file)) yield { file, message: 'is missing' };
       for (const file of files.texts.keys())

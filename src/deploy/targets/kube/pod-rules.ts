@@ -49,7 +49,8 @@ function ofContainers(
   check: (container: KubeContainer, bundle: LintedBundle) => Iterable<RuleFinding>,
 ): LintRule {
   return {
-    ...{ name, breaks: 'fault' },
+    name,
+    breaks: 'fault',
     *check(bundle) {
       for (const container of containersIn(bundle)) yield* check(container, bundle);
     },
@@ -61,7 +62,8 @@ export function namesRule(
   most: Readonly<Record<string, number | ((object: KubeObject) => number)>>,
 ): LintRule {
   return {
-    ...{ name: 'names', breaks: 'fault' },
+    name: 'names',
+    breaks: 'fault',
     *check(bundle) {
       for (const object of objectsIn(bundle.files)) {
         // Kustomize reads it, and no cluster has it.
@@ -97,7 +99,8 @@ export function namesRule(
 }
 
 const SHARED_MEMORY: LintRule = {
-  ...{ name: 'shared-memory', breaks: 'fault' },
+  name: 'shared-memory',
+  breaks: 'fault',
   *check(bundle) {
     const objects = objectsIn(bundle.files);
     const all = allContainers(bundle);
@@ -127,7 +130,8 @@ export function isSharedMemory(path: unknown): boolean {
 }
 
 const IMAGES: LintRule = {
-  ...{ name: 'images', breaks: 'fault' },
+  name: 'images',
+  breaks: 'fault',
   *check(bundle) {
     for (const { pods, at, fields } of allContainers(bundle)) {
       const name = String(fields.image ?? '').replace(/^.*\//, '');
@@ -167,7 +171,8 @@ const GPU_RESOURCE = ofContainers('gpu-resource', function* ({ pods, at, limits 
 });
 
 const USERS: LintRule = {
-  ...{ name: 'mps-users', breaks: 'fault' },
+  name: 'mps-users',
+  breaks: 'fault',
   *check(bundle) {
     let first: unknown;
     for (const { pods, at, fields, limits } of containersIn(bundle)) {
@@ -191,7 +196,8 @@ const USERS: LintRule = {
 };
 
 const NODES: LintRule = {
-  ...{ name: 'node-selector', breaks: 'fault' },
+  name: 'node-selector',
+  breaks: 'fault',
   *check({ plan, files }) {
     const classes = [...new Set(plan.placement.map((placed) => labelValue(placed.class)))];
     const levels = new Set(
@@ -230,7 +236,8 @@ const LIVENESS = ofContainers('liveness', function* ({ pods, at, fields }) {
 });
 
 const VOLUMES: LintRule = {
-  ...{ name: 'volumes', breaks: 'fault' },
+  name: 'volumes',
+  breaks: 'fault',
   *check({ files }) {
     const objects = objectsIn(files);
     const single = new Set(
@@ -259,7 +266,8 @@ const VOLUMES: LintRule = {
 };
 
 const PLUGIN: LintRule = {
-  ...{ name: 'device-plugin', breaks: 'fault' },
+  name: 'device-plugin',
+  breaks: 'fault',
   *check({ files }) {
     const levels = new Map(
       objectsIn(files).flatMap((object) =>

@@ -17,7 +17,8 @@ export interface PodDevice {
 /** podResources gives what a container asks for and is limited to. */
 export function podResources({ cpu, memory, gpus, isShare }: PodDevice): object {
   const asked = {
-    ...{ cpu, memory },
+    cpu,
+    memory,
     ...(isShare ? { [GPU_SHARE]: '1' } : gpus > 0 ? { [WHOLE_GPU]: String(gpus) } : {}),
   };
   return { requests: asked, limits: asked };

@@ -55,7 +55,8 @@ function letsClients({ peers, ports }: PolicyRule, port: number, pods: readonly 
 
 /** POLICIES is the rule that network policies choose pods of the bundle, and let in and out whom these need. */
 export const POLICIES: LintRule = {
-  ...{ name: 'network-policy', breaks: 'fault' },
+  name: 'network-policy',
+  breaks: 'fault',
   *check({ files }) {
     for (const policy of objectsIn(files)) {
       if (policy.kind !== 'NetworkPolicy') continue;

@@ -42,7 +42,9 @@ export function endingS(bundle: Pick<EngineBundle, 'graph'>): number {
  */
 export function hasSurgeRoom({ plan }: Pick<EngineBundle, 'plan'>, units: readonly ServingUnit[]): boolean {
   const asked = units.map(({ deviceClass, gpus, isShare, virtual, devices }) => ({
-    ...{ deviceClass, level: isShare ? virtual : 1, pods: 1 },
+    deviceClass,
+    level: isShare ? virtual : 1,
+    pods: 1,
     amount: isShare ? 1 : gpus === 0 ? devices : gpus,
   }));
   return hasNodeRoom(plan, asked);
@@ -79,7 +81,9 @@ export function serverPod(
   const device = unitDevice(unit);
   const resources = claims === undefined ? podResources(device) : claimedResources(device);
   const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
-    ...{ httpGet: { path, port: name }, periodSeconds, failureThreshold },
+    httpGet: { path, port: name },
+    periodSeconds,
+    failureThreshold,
   });
   const mount = { volumeMounts: [{ name: 'bundle', mountPath: BUNDLE_PATH }] };
   const closed = { securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } };
@@ -91,20 +95,27 @@ export function serverPod(
     securityContext: { runAsNonRoot: true, runAsUser: RUN_AS_USER, fsGroup: RUN_AS_USER },
     initContainers: [
       {
-        ...{ name: 'bundle', image: bundleImage(bundle) },
-        ...{ command: ['cp', '-R', '/deployed/.', BUNDLE_PATH], ...closed, ...mount },
+        name: 'bundle',
+        image: bundleImage(bundle),
+        command: ['cp', '-R', '/deployed/.', BUNDLE_PATH],
+        ...closed,
+        ...mount,
       },
     ],
     containers: [
       {
-        ...{ name: container, image: SERVER_IMAGE, args: serveArgs(bundle, unit, port) },
+        name: container,
+        image: SERVER_IMAGE,
+        args: serveArgs(bundle, unit, port),
         ...(env === undefined ? {} : { env }),
         ports: [{ name, containerPort: port }],
         startupProbe: probe(READY_PATH, 2, START_S / 2),
         readinessProbe: probe(READY_PATH, 2, 2),
         livenessProbe: probe(LIVE_PATH, 10, 6),
         lifecycle: { preStop: { sleep: { seconds: LEAVE_S } } },
-        ...{ resources, ...closed, ...mount },
+        resources,
+        ...closed,
+        ...mount,
       },
     ],
     volumes: [{ name: 'bundle', emptyDir: {} }],

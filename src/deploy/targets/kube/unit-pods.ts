@@ -40,7 +40,8 @@ export function ofUnits(
   breaks: LintRule['breaks'] = 'fault',
 ): LintRule {
   return {
-    ...{ name, breaks },
+    name,
+    breaks,
     *check(bundle) {
       for (const one of unitPods(bundle)) yield* check(one, bundle);
     },
@@ -50,7 +51,8 @@ export function ofUnits(
 /** unitsRule makes the rule that each unit of the plan has an object of its name, in each of these files, and no other is there. */
 export function unitsRule(kind: string, files: readonly string[]): LintRule {
   return {
-    ...{ name: 'units', breaks: 'fault' },
+    name: 'units',
+    breaks: 'fault',
     *check(bundle) {
       for (const file of files) {
         const names = servingUnits(bundle, wayOf(file)).map(({ name }) => name);

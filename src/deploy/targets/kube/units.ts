@@ -84,9 +84,15 @@ function unitAt({ at, devices, topology, cpus, run }: UnitPlace): ServingUnit {
   const isOnCpu = cpus.has(deviceClass);
   const isShare = !isOnCpu && virtual > 1 && at !== server;
   return {
-    ...{ name: '', at, replicas: 1, deviceClass, virtual: isOnCpu ? 1 : virtual, isShare },
+    name: '',
+    at,
+    replicas: 1,
+    deviceClass,
+    virtual: isOnCpu ? 1 : virtual,
+    isShare,
     gpus: isOnCpu || isShare ? 0 : new Set(own.map(({ gpu }) => gpu)).size,
-    ...{ devices: devices.length, threads: isOnCpu ? (run?.threads ?? 1) / virtual : 1 },
+    devices: devices.length,
+    threads: isOnCpu ? (run?.threads ?? 1) / virtual : 1,
     rates: part.topology.models.flatMap(({ entries, throughputRps }, model) =>
       entries.length === 0 ? [] : [{ model, rps: throughputRps }],
     ),

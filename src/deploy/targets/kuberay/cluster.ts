@@ -54,7 +54,9 @@ export function workerGroups({ graph }: Pick<PlacedGraph, 'graph'>): WorkerGroup
     const options = groups.map(actorOptions);
     const [first] = options as [Record<string, unknown>];
     return {
-      ...{ name: dnsName(deviceClass, SERVICE_LETTERS), deviceClass, virtual: groups[0]?.virtual ?? 1 },
+      name: dnsName(deviceClass, SERVICE_LETTERS),
+      deviceClass,
+      virtual: groups[0]?.virtual ?? 1,
       replicas: groups.reduce((sum, { replicas }) => sum + replicas, 0),
       cpus: Math.ceil(largestOf(options.map(({ num_cpus: own }) => own as number))),
       part: (first.resources as Record<string, number>)[classResource(deviceClass)] as number,
@@ -71,7 +73,9 @@ export function serviceName({ models }: EngineGraph): string {
 /** hasUpgradeRoom tells whether the workers of a second cluster would find nodes while the first one serves. */
 export function hasUpgradeRoom(bundle: Pick<PlacedGraph, 'plan' | 'graph'>): boolean {
   const asked = workerGroups(bundle).map(({ deviceClass, virtual, replicas, isOnCpu }) => ({
-    ...{ deviceClass, pods: replicas, level: isOnCpu ? 1 : virtual },
+    deviceClass,
+    pods: replicas,
+    level: isOnCpu ? 1 : virtual,
     amount: isOnCpu ? 1 / virtual : 1,
   }));
   return hasNodeRoom(bundle.plan, asked);
@@ -96,7 +100,9 @@ export function rayService(bundle: EngineBundle): object {
   });
   const grace = graceS(Number(/request_timeout_s: (\d+)/.exec(serveConfigV2)?.[1] ?? 0));
   return {
-    ...{ apiVersion: 'ray.io/v1', kind: 'RayService', metadata: { name, labels: instanceLabels(name) } },
+    apiVersion: 'ray.io/v1',
+    kind: 'RayService',
+    metadata: { name, labels: instanceLabels(name) },
     spec: {
       upgradeStrategy: { type: hasUpgradeRoom(bundle) ? 'NewCluster' : 'None' },
       serveConfigV2,
@@ -123,7 +129,8 @@ function template(name: string, grace: number, spec: object): object {
 /** The head takes no replica that asks for a core or a device, so that it lives on whatever such a replica does. */
 function head(name: string, grace: number): object {
   const container = {
-    ...{ name: 'ray-head', image: IMAGE },
+    name: 'ray-head',
+    image: IMAGE,
     ports: [
       { name: 'gcs', containerPort: 6379 },
       { name: 'dashboard', containerPort: DASHBOARD_PORT },
@@ -142,7 +149,9 @@ function ingressGroup(name: string, grace: number): object {
   const device: PodDevice = { cpu: String(1 + RAY_CPUS), memory: WORKER_MEMORY, gpus: 0, isShare: false };
   return {
     groupName: 'ingress',
-    ...{ replicas: INGRESS_REPLICAS, minReplicas: INGRESS_REPLICAS, maxReplicas: INGRESS_REPLICAS },
+    replicas: INGRESS_REPLICAS,
+    minReplicas: INGRESS_REPLICAS,
+    maxReplicas: INGRESS_REPLICAS,
     rayStartParams: { 'num-cpus': '1', resources: paramText({ [INGRESS_RESOURCE]: 1 }) },
     template: template(name, grace, { containers: [worker(device)] }),
   };
@@ -152,12 +161,16 @@ function workers(group: WorkerGroup, name: string, grace: number): object {
   const { deviceClass, virtual, replicas, cpus, part, isOnCpu } = group;
   const isShare = virtual > 1 && !isOnCpu;
   const device: PodDevice = {
-    ...{ cpu: String(cpus + RAY_CPUS), memory: WORKER_MEMORY },
-    ...{ gpus: isOnCpu || isShare ? 0 : 1, isShare },
+    cpu: String(cpus + RAY_CPUS),
+    memory: WORKER_MEMORY,
+    gpus: isOnCpu || isShare ? 0 : 1,
+    isShare,
   };
   return {
     groupName: group.name,
-    ...{ replicas, minReplicas: replicas, maxReplicas: replicas },
+    replicas,
+    minReplicas: replicas,
+    maxReplicas: replicas,
     rayStartParams: {
       'num-cpus': String(cpus),
       // KubeRay counts only resources whose names end in "gpu".
@@ -176,7 +189,8 @@ function workers(group: WorkerGroup, name: string, grace: number): object {
 
 function worker(device: PodDevice): object {
   return {
-    ...{ name: 'ray-worker', image: IMAGE },
+    name: 'ray-worker',
+    image: IMAGE,
     ports: [{ name: 'serve', containerPort: SERVE_PORT }],
     resources: podResources(device),
   };
@@ -188,7 +202,9 @@ export function rayPolicy(graph: EngineGraph): object {
   const podSelector = { matchLabels: instanceLabels(name) };
   const operator = { namespaceSelector: {}, podSelector: { matchLabels: OPERATOR_LABEL } };
   return {
-    ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name } },
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name },
     spec: {
       podSelector,
       policyTypes: ['Ingress'],

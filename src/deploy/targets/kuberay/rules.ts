@@ -63,13 +63,20 @@ const KINDS = {
           },
           required: ['type'],
         },
-        ...{ deploymentUnhealthySecondThreshold: 'whole', serviceUnhealthySecondThreshold: 'whole' },
-        ...{ rayClusterDeletionDelaySeconds: 'whole', serveService: 'any', suspend: 'flag' },
+        deploymentUnhealthySecondThreshold: 'whole',
+        serviceUnhealthySecondThreshold: 'whole',
+        rayClusterDeletionDelaySeconds: 'whole',
+        serveService: 'any',
+        suspend: 'flag',
         excludeHeadPodFromServeSvc: 'flag',
         rayClusterConfig: {
           fields: {
-            ...{ rayVersion: 'text', enableInTreeAutoscaling: 'flag', autoscalerOptions: 'any' },
-            ...{ gcsFaultToleranceOptions: 'any', headServiceAnnotations: TEXTS, networkPolicy: 'any' },
+            rayVersion: 'text',
+            enableInTreeAutoscaling: 'flag',
+            autoscalerOptions: 'any',
+            gcsFaultToleranceOptions: 'any',
+            headServiceAnnotations: TEXTS,
+            networkPolicy: 'any',
             headGroupSpec: {
               fields: { ...RAY_GROUP, serviceType: 'text', headService: 'any', enableIngress: 'flag' },
               required: ['template'],
@@ -78,8 +85,13 @@ const KINDS = {
               list: {
                 fields: {
                   ...RAY_GROUP,
-                  ...{ groupName: 'text', replicas: 'whole', minReplicas: 'whole', maxReplicas: 'whole' },
-                  ...{ numOfHosts: 'whole', idleTimeoutSeconds: 'whole', suspend: 'flag' },
+                  groupName: 'text',
+                  replicas: 'whole',
+                  minReplicas: 'whole',
+                  maxReplicas: 'whole',
+                  numOfHosts: 'whole',
+                  idleTimeoutSeconds: 'whole',
+                  suspend: 'flag',
                   scaleStrategy: 'any',
                 },
                 required: ['groupName', 'replicas', 'minReplicas', 'maxReplicas', 'template'],
@@ -105,7 +117,8 @@ function ofServices(
   breaks: LintRule['breaks'] = 'fault',
 ): LintRule {
   return {
-    ...{ name, breaks },
+    name,
+    breaks,
     *check(bundle) {
       for (const service of servicesIn(bundle)) yield* check(service, bundle);
     },
@@ -134,7 +147,9 @@ function embedded(rule: LintRule): LintRule {
         if (file !== CONFIG) yield { file, at, message, ...(line === undefined ? {} : { line }) };
         else
           yield {
-            ...{ file: service.file, at: [...SERVE_AT, ...at], message },
+            file: service.file,
+            at: [...SERVE_AT, ...at],
+            message,
             line: begins + (line ?? files.yaml(CONFIG).lineOf(at)),
           };
       }
@@ -243,7 +258,8 @@ function ofClassPods(
   check: (pods: KubePods, group: WorkerGroup) => Iterable<RuleFinding>,
 ): LintRule {
   return {
-    ...{ name, breaks: 'fault' },
+    name,
+    breaks: 'fault',
     *check(bundle) {
       const groups = new Map(workerGroups(bundle).map((group) => [group.name, group]));
       for (const pods of podsIn(bundle.files)) {
@@ -355,7 +371,8 @@ const VERSION = ofServices('ray-version', function* (service, { files }) {
 const BASE_VERSION = /\brayproject\/ray[a-z-]*:(\d+\.\d+\.\d+)/;
 
 const BASE_IMAGE: LintRule = {
-  ...{ name: 'ray-version', breaks: 'fault' },
+  name: 'ray-version',
+  breaks: 'fault',
   *check({ files }) {
     const installed = /ray\[serve\]==(\S+)/.exec(files.text('requirements.txt'))?.[1];
     for (const [l, line] of files.text('Dockerfile').split('\n').entries()) {
@@ -397,11 +414,13 @@ const OWN_POLICY = ofServices('network-policy', function* (service) {
 
 /** The labels of the operator's pods as Helm and as kustomize make them. */
 const OPERATORS = ['kuberay-operator', 'kuberay'].map((name) => ({
-  ...{ 'app.kubernetes.io/name': name, ...OPERATOR_LABEL },
+  'app.kubernetes.io/name': name,
+  ...OPERATOR_LABEL,
 }));
 
 const OPERATOR: LintRule = {
-  ...{ name: 'network-policy', breaks: 'fault' },
+  name: 'network-policy',
+  breaks: 'fault',
   *check({ files }) {
     for (const policy of objectsIn(files)) {
       if (policy.kind !== 'NetworkPolicy') continue;
@@ -422,7 +441,8 @@ const OPERATOR: LintRule = {
 };
 
 const IMAGE_FILES: LintRule = {
-  ...{ name: 'image', breaks: 'fault' },
+  name: 'image',
+  breaks: 'fault',
   *check({ files }) {
     const text = files.text('Dockerfile');
     for (const file of ['requirements.txt', 'app.py', 'rows.py', 'walk.py', 'verdicts.py', 'models'])
@@ -436,7 +456,8 @@ const IMAGE_FILES: LintRule = {
 };
 
 const MEMORY: LintRule = {
-  ...{ name: 'memory', breaks: 'warning' },
+  name: 'memory',
+  breaks: 'warning',
   *check() {
     yield {
       file: RAY_SERVICE,

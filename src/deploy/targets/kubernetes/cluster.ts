@@ -105,9 +105,13 @@ function deployment(
 ): object {
   const labels = unitLabels(instanceName(bundle), unit);
   return {
-    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: unit.name, labels } },
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: unit.name, labels },
     spec: {
-      ...{ replicas: unit.replicas, strategy: strategyOf(bundle, units), selector: { matchLabels: labels } },
+      replicas: unit.replicas,
+      strategy: strategyOf(bundle, units),
+      selector: { matchLabels: labels },
       template: {
         metadata: { labels },
         spec: serverPod(bundle, unit, {
@@ -123,7 +127,9 @@ function service(bundle: EngineBundle, unit: ServingUnit): object {
   const labels = unitLabels(instanceName(bundle), unit);
   const { name, port } = HTTP_PORT;
   return {
-    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: unit.name, labels } },
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: unit.name, labels },
     spec: { selector: labels, ports: [{ name, port, targetPort: name, protocol: 'TCP' }] },
   };
 }
@@ -132,7 +138,9 @@ function service(bundle: EngineBundle, unit: ServingUnit): object {
 export function serverPolicy(bundle: EngineBundle, port: number): object {
   const name = instanceName(bundle);
   return {
-    ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name } },
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name },
     spec: {
       podSelector: { matchLabels: instanceLabels(name) },
       policyTypes: ['Ingress', 'Egress'],
@@ -173,7 +181,9 @@ function route(bundle: EngineBundle, units: readonly ServingUnit[]): object {
   });
   const all = new Map(units.map((unit) => [unit.name, 1]));
   return {
-    ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata: { name } },
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { name },
     spec: { parentRefs: [{ name: 'inferplan' }], rules: [...models, { backendRefs: to(all) }] },
   };
 }
@@ -195,11 +205,14 @@ export function mpsConfig(
 function claimTemplate(bundle: EngineBundle, unit: ServingUnit): object {
   const { name, gpus, virtual } = unit;
   const parameters = {
-    ...{ apiVersion: 'resource.nvidia.com/v1beta1', kind: 'GpuConfig' },
+    apiVersion: 'resource.nvidia.com/v1beta1',
+    kind: 'GpuConfig',
     sharing: { strategy: 'MPS', mpsConfig: mpsConfig(bundle, unit) },
   };
   return {
-    ...{ apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaimTemplate', metadata: { name } },
+    apiVersion: 'resource.k8s.io/v1',
+    kind: 'ResourceClaimTemplate',
+    metadata: { name },
     spec: {
       spec: {
         devices: {
@@ -219,7 +232,9 @@ function claimTemplate(bundle: EngineBundle, unit: ServingUnit): object {
 export function serviceMonitor(bundle: EngineBundle): object {
   const name = instanceName(bundle);
   return {
-    ...{ apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor', metadata: { name } },
+    apiVersion: 'monitoring.coreos.com/v1',
+    kind: 'ServiceMonitor',
+    metadata: { name },
     spec: {
       selector: { matchLabels: instanceLabels(name) },
       endpoints: [{ port: HTTP_PORT.name, path: '/metrics', interval: '15s' }],

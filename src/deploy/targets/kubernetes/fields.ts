@@ -17,12 +17,13 @@ const DEVICES: FieldsOf = {
           name: 'text',
           exactly: {
             fields: {
-              ...{
-                deviceClassName: 'text',
-                allocationMode: { oneOf: ['ExactCount', 'All'] },
-                count: 'whole',
-              },
-              ...{ selectors: 'any', adminAccess: 'flag', tolerations: 'any', capacity: 'any' },
+              deviceClassName: 'text',
+              allocationMode: { oneOf: ['ExactCount', 'All'] },
+              count: 'whole',
+              selectors: 'any',
+              adminAccess: 'flag',
+              tolerations: 'any',
+              capacity: 'any',
             },
             required: ['deviceClassName'],
           },
@@ -85,7 +86,11 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
     fields: {
       apiVersion: { oneOf: ['kustomize.config.k8s.io/v1beta1'] },
       kind: { oneOf: ['Kustomization'] },
-      ...{ resources: { list: 'text' }, namespace: 'text', images: 'any', patches: 'any', labels: 'any' },
+      resources: { list: 'text' },
+      namespace: 'text',
+      images: 'any',
+      patches: 'any',
+      labels: 'any',
       metadata: METADATA,
     },
     required: ['apiVersion', 'kind', 'resources'],
@@ -93,8 +98,13 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
   Deployment: objectFields('Deployment', 'apps/v1', {
     spec: {
       fields: {
-        ...{ replicas: 'whole', selector: SELECTOR, template: POD_TEMPLATE, minReadySeconds: 'whole' },
-        ...{ revisionHistoryLimit: 'whole', progressDeadlineSeconds: 'whole', paused: 'flag' },
+        replicas: 'whole',
+        selector: SELECTOR,
+        template: POD_TEMPLATE,
+        minReadySeconds: 'whole',
+        revisionHistoryLimit: 'whole',
+        progressDeadlineSeconds: 'whole',
+        paused: 'flag',
         strategy: {
           fields: {
             type: { oneOf: ['RollingUpdate', 'Recreate'] },
@@ -108,16 +118,32 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
   Service: objectFields('Service', 'v1', {
     spec: {
       fields: {
-        ...{ selector: TEXTS, type: 'text', clusterIP: 'text', clusterIPs: { list: 'text' } },
-        ...{ sessionAffinity: 'text', sessionAffinityConfig: 'any', trafficDistribution: 'text' },
-        ...{ externalTrafficPolicy: 'text', internalTrafficPolicy: 'text', externalIPs: { list: 'text' } },
-        ...{ ipFamilies: { list: 'text' }, ipFamilyPolicy: 'text', publishNotReadyAddresses: 'flag' },
-        ...{ loadBalancerClass: 'text', loadBalancerIP: 'text', loadBalancerSourceRanges: { list: 'text' } },
-        ...{ allocateLoadBalancerNodePorts: 'flag', healthCheckNodePort: 'whole' },
+        selector: TEXTS,
+        type: 'text',
+        clusterIP: 'text',
+        clusterIPs: { list: 'text' },
+        sessionAffinity: 'text',
+        sessionAffinityConfig: 'any',
+        trafficDistribution: 'text',
+        externalTrafficPolicy: 'text',
+        internalTrafficPolicy: 'text',
+        externalIPs: { list: 'text' },
+        ipFamilies: { list: 'text' },
+        ipFamilyPolicy: 'text',
+        publishNotReadyAddresses: 'flag',
+        loadBalancerClass: 'text',
+        loadBalancerIP: 'text',
+        loadBalancerSourceRanges: { list: 'text' },
+        allocateLoadBalancerNodePorts: 'flag',
+        healthCheckNodePort: 'whole',
         ports: {
           list: {
             fields: {
-              ...{ name: 'text', port: 'whole', targetPort: 'any', protocol: 'text', nodePort: 'whole' },
+              name: 'text',
+              port: 'whole',
+              targetPort: 'any',
+              protocol: 'text',
+              nodePort: 'whole',
               appProtocol: 'text',
             },
             required: ['port'],
@@ -142,7 +168,9 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
   ServiceMonitor: objectFields('ServiceMonitor', 'monitoring.coreos.com/v1', {
     spec: {
       fields: {
-        ...{ selector: SELECTOR, namespaceSelector: 'any', jobLabel: 'text' },
+        selector: SELECTOR,
+        namespaceSelector: 'any',
+        jobLabel: 'text',
         endpoints: { list: { fields: { port: 'text', path: 'text', interval: 'text', scheme: 'text' } } },
       },
       required: ['selector', 'endpoints'],
@@ -157,8 +185,14 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
   PersistentVolumeClaim: objectFields('PersistentVolumeClaim', 'v1', {
     spec: {
       fields: {
-        ...{ accessModes: { list: 'text' }, resources: 'any', storageClassName: 'text', volumeName: 'text' },
-        ...{ volumeMode: 'text', selector: SELECTOR, dataSource: 'any', dataSourceRef: 'any' },
+        accessModes: { list: 'text' },
+        resources: 'any',
+        storageClassName: 'text',
+        volumeName: 'text',
+        volumeMode: 'text',
+        selector: SELECTOR,
+        dataSource: 'any',
+        dataSourceRef: 'any',
         volumeAttributesClassName: 'text',
       },
     },

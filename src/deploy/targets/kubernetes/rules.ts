@@ -23,7 +23,8 @@ const EACH_WAY = [SERVERS, SERVICES, POLICY, 'kustomization.yaml'];
 const WEIGHT_ERROR = 0.002;
 
 const KUSTOMIZATION: LintRule = {
-  ...{ name: 'kustomization', breaks: 'fault' },
+  name: 'kustomization',
+  breaks: 'fault',
   *check({ files }) {
     for (const object of objectsIn(files)) {
       if (object.kind !== 'Kustomization') continue;
@@ -49,7 +50,8 @@ function isApplied(file: string): boolean {
 }
 
 const SERVICE_PORTS: LintRule = {
-  ...{ name: 'services', breaks: 'fault' },
+  name: 'services',
+  breaks: 'fault',
   *check({ files }) {
     for (const service of objectsIn(files)) {
       if (service.kind !== 'Service') continue;
@@ -82,7 +84,8 @@ function containerPorts(spec: Readonly<Record<string, unknown>>): unknown[] {
 }
 
 const SELECTORS: LintRule = {
-  ...{ name: 'selectors', breaks: 'fault' },
+  name: 'selectors',
+  breaks: 'fault',
   *check({ files }) {
     for (const { owner, labels } of podsIn(files)) {
       if (owner.kind !== 'Deployment') continue;
@@ -98,7 +101,8 @@ const SELECTORS: LintRule = {
 };
 
 const WEIGHTS: LintRule = {
-  ...{ name: 'weights', breaks: 'fault' },
+  name: 'weights',
+  breaks: 'fault',
   *check(bundle) {
     const { files, graph } = bundle;
     for (const way of ['', DRA]) {
@@ -157,7 +161,8 @@ function areWeights(
 }
 
 const GATEWAY: LintRule = {
-  ...{ name: 'gateway', breaks: 'warning' },
+  name: 'gateway',
+  breaks: 'warning',
   *check({ files }) {
     for (const route of objectsIn(files))
       if (route.kind === 'HTTPRoute')

@@ -62,13 +62,12 @@ export function serveConfig(bundle: EngineBundle, place: ServePlace = { host: '1
   const { graph } = bundle;
   const config = {
     proxy_location: 'EveryNode',
-    http_options: {
-      ...{ host: place.host, port: 8000 },
-      request_timeout_s: longestRequestS(graph),
-    },
+    http_options: { host: place.host, port: 8000, request_timeout_s: longestRequestS(graph) },
     applications: [
       {
-        ...{ name: 'inferplan', route_prefix: '/', import_path: 'app:build' },
+        name: 'inferplan',
+        route_prefix: '/',
+        import_path: 'app:build',
         args: staticArgs(bundle),
         deployments: [
           ingress(bundle, place),
@@ -112,11 +111,13 @@ export function plannedInFlight({ models }: EngineGraph): number {
 function ingress(bundle: EngineBundle, { ingressResources: resources }: ServePlace): object {
   const { graph } = bundle;
   return {
-    ...{ name: 'ingress', num_replicas: INGRESS_REPLICAS },
+    name: 'ingress',
+    num_replicas: INGRESS_REPLICAS,
     max_ongoing_requests: Math.max(INGRESS_ONGOING, TIMEOUT_SLOS * plannedInFlight(graph)),
     graceful_shutdown_timeout_s: drainS(graph),
     ray_actor_options: {
-      ...{ num_cpus: 1, ...(resources === undefined ? {} : { resources }) },
+      num_cpus: 1,
+      ...(resources === undefined ? {} : { resources }),
       runtime_env: { env_vars: { [COUNTS_KEPT]: '0' } },
     },
     user_config: ingressConfig(bundle),
@@ -125,14 +126,17 @@ function ingress(bundle: EngineBundle, { ingressResources: resources }: ServePla
 
 function counters(): object {
   return {
-    ...{ name: 'counters', num_replicas: 1, max_ongoing_requests: INGRESS_ONGOING },
+    name: 'counters',
+    num_replicas: 1,
+    max_ongoing_requests: INGRESS_ONGOING,
     ray_actor_options: { num_cpus: 0 },
   };
 }
 
 function deployment(group: DeviceGroup, graph: EngineGraph): object {
   return {
-    ...{ name: group.name, num_replicas: group.replicas },
+    name: group.name,
+    num_replicas: group.replicas,
     max_ongoing_requests: leastOngoing(largestBatch(group, graph)),
     graceful_shutdown_timeout_s: drainS(graph),
     request_router_config: { request_router_class: ROUTER },
@@ -174,7 +178,8 @@ function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
       ? { stages: Object.fromEntries(graph.stages.map(({ name }, stage) => [name, sharesOf(stage)])) }
       : {
           gears: {
-            ...{ interval_ms: graph.gears.intervalMs, alpha: graph.gears.alpha },
+            interval_ms: graph.gears.intervalMs,
+            alpha: graph.gears.alpha,
             ...(graph.gears.plannedRps === undefined ? {} : { planned_rps: graph.gears.plannedRps }),
             gears: graph.gears.gears.map(({ toRps, steps }) => ({ to_rps: toRps, steps: steps.map(step) })),
           },
@@ -241,7 +246,10 @@ function staticArgs({ plan, graph }: EngineBundle): object {
       groups.map(({ name, deviceClass, virtual, run, stages: held }) => [
         name,
         {
-          ...{ name, class: deviceClass, virtual, provider: run?.provider ?? 'cuda' },
+          name,
+          class: deviceClass,
+          virtual,
+          provider: run?.provider ?? 'cuda',
           ...(run?.threads === undefined ? {} : { threads: run.threads }),
           ...(run?.slowdown === undefined ? {} : { slowdown: run.slowdown }),
           stages: held.map(({ stage }) => (stages[stage] as EngineStage).name),
@@ -310,7 +318,8 @@ function sentTensor({ spec, key }: KeyedTensor): object {
   const sizes = shape.map((size, axis) => (axis === batchAxis || variableAxes.includes(axis) ? -1 : size));
   return {
     ...tensor(spec),
-    ...{ shape: sizes, key },
+    shape: sizes,
+    key,
     ...(batchAxis === undefined ? {} : { row_size: shape[batchAxis] }),
   };
 }

@@ -7,7 +7,8 @@ import { type Deployment, deploymentsOf, found, listOf, mapOf } from './read-con
 const SHARE_ERROR = 1e-6;
 
 const BATCH_TIMEOUT: LintRule = {
-  ...{ name: 'batch-timeout', breaks: 'fault' },
+  name: 'batch-timeout',
+  breaks: 'fault',
   *check(bundle) {
     for (const { at, fields } of deploymentsOf(bundle))
       for (const key of ['batch_wait_timeout_s', 'max_batch_size'])
@@ -20,7 +21,8 @@ const BATCH_TIMEOUT: LintRule = {
 };
 
 const SHARES: LintRule = {
-  ...{ name: 'shares', breaks: 'fault' },
+  name: 'shares',
+  breaks: 'fault',
   *check(bundle) {
     for (const { place, config } of ingressConfigs(bundle)) {
       for (const [model, told] of Object.entries(mapOf(config.models)))
@@ -35,7 +37,8 @@ const SHARES: LintRule = {
 
 /** BATCHES are what replicas are told of their stages: app.py cannot serve without. */
 const BATCHES: LintRule = {
-  ...{ name: 'batches', breaks: 'fault' },
+  name: 'batches',
+  breaks: 'fault',
   *check(bundle) {
     for (const { at, fields, group } of deploymentsOf(bundle)) {
       if (group === undefined) continue;
@@ -72,7 +75,8 @@ function isTime(value: unknown): boolean {
 
 /** MODELS are what the ingress is told of models and gears. */
 const MODELS: LintRule = {
-  ...{ name: 'models', breaks: 'fault' },
+  name: 'models',
+  breaks: 'fault',
   *check(bundle) {
     for (const { place, config } of ingressConfigs(bundle)) {
       const told = mapOf(config.models);
@@ -111,7 +115,8 @@ function* gearFaults(
 
 /** PLANNED compares what may be edited with the plan, whose promises are of what it says. */
 const PLANNED: LintRule = {
-  ...{ name: 'as-planned', breaks: 'warning' },
+  name: 'as-planned',
+  breaks: 'warning',
   *check(bundle) {
     const { graph } = bundle;
     const differs = (at: Place, given: unknown, planned: unknown) =>

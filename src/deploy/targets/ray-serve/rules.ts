@@ -25,26 +25,40 @@ const DEFAULT_DRAIN_S = 20;
 
 const ACTOR: FieldsOf = {
   fields: {
-    ...{ num_cpus: 'number', num_gpus: 'number', memory: 'number', accelerator_type: 'text' },
+    num_cpus: 'number',
+    num_gpus: 'number',
+    memory: 'number',
+    accelerator_type: 'text',
     resources: { values: 'number' },
-    ...{ runtime_env: 'any', label_selector: 'any', fallback_strategy: 'any' },
+    runtime_env: 'any',
+    label_selector: 'any',
+    fallback_strategy: 'any',
   },
 };
 
 const DEPLOYMENT: FieldsOf = {
   fields: {
-    ...{ name: 'text', num_replicas: 'any', max_ongoing_requests: 'whole', max_queued_requests: 'whole' },
-    ...{ user_config: 'any', autoscaling_config: 'any', request_router_config: 'any', logging_config: 'any' },
-    ...{ graceful_shutdown_wait_loop_s: 'number', graceful_shutdown_timeout_s: 'number' },
-    ...{ health_check_period_s: 'number', health_check_timeout_s: 'number' },
-    ...{ placement_group_bundles: { list: { values: 'number' } }, placement_group_strategy: 'text' },
-    ...{
-      placement_group_bundle_label_selector: 'any',
-      gang_scheduling_config: 'any',
-      deployment_actors: 'any',
-    },
-    ...{ backpressure_config: 'any', rolling_update_percentage: 'number' },
-    ...{ max_replicas_per_node: 'whole', ray_actor_options: ACTOR },
+    name: 'text',
+    num_replicas: 'any',
+    max_ongoing_requests: 'whole',
+    max_queued_requests: 'whole',
+    user_config: 'any',
+    autoscaling_config: 'any',
+    request_router_config: 'any',
+    logging_config: 'any',
+    graceful_shutdown_wait_loop_s: 'number',
+    graceful_shutdown_timeout_s: 'number',
+    health_check_period_s: 'number',
+    health_check_timeout_s: 'number',
+    placement_group_bundles: { list: { values: 'number' } },
+    placement_group_strategy: 'text',
+    placement_group_bundle_label_selector: 'any',
+    gang_scheduling_config: 'any',
+    deployment_actors: 'any',
+    backpressure_config: 'any',
+    rolling_update_percentage: 'number',
+    max_replicas_per_node: 'whole',
+    ray_actor_options: ACTOR,
   },
   required: ['name'],
 };
@@ -54,20 +68,35 @@ const SERVE_CONFIG: FieldsOf = {
     proxy_location: { oneOf: ['EveryNode', 'HeadOnly', 'Disabled'] },
     http_options: {
       fields: {
-        ...{ host: 'text', port: 'whole', root_path: 'text' },
-        ...{ request_timeout_s: 'number', keep_alive_timeout_s: 'number' },
-        ...{ ssl_keyfile: 'text', ssl_certfile: 'text', ssl_keyfile_password: 'text', ssl_ca_certs: 'text' },
+        host: 'text',
+        port: 'whole',
+        root_path: 'text',
+        request_timeout_s: 'number',
+        keep_alive_timeout_s: 'number',
+        ssl_keyfile: 'text',
+        ssl_certfile: 'text',
+        ssl_keyfile_password: 'text',
+        ssl_ca_certs: 'text',
       },
     },
-    ...{ grpc_options: 'any', controller_options: 'any' },
+    grpc_options: 'any',
+    controller_options: 'any',
     logging_config: 'any',
     target_capacity: 'number',
     applications: {
       list: {
         fields: {
-          ...{ name: 'text', route_prefix: 'text', import_path: 'text', runtime_env: 'any', args: 'any' },
-          ...{ logging_config: 'any', external_scaler_enabled: 'flag', autoscaling_policy: 'any' },
-          ...{ host: 'text', port: 'whole', deployments: { list: DEPLOYMENT } },
+          name: 'text',
+          route_prefix: 'text',
+          import_path: 'text',
+          runtime_env: 'any',
+          args: 'any',
+          logging_config: 'any',
+          external_scaler_enabled: 'flag',
+          autoscaling_policy: 'any',
+          host: 'text',
+          port: 'whole',
+          deployments: { list: DEPLOYMENT },
         },
         required: ['import_path', 'deployments'],
       },
@@ -85,7 +114,8 @@ function ofGroups(
   ) => Iterable<RuleFinding>,
 ): LintRule {
   return {
-    ...{ name, breaks: 'fault' },
+    name,
+    breaks: 'fault',
     *check(bundle) {
       for (const one of deploymentsOf(bundle))
         if (one.group !== undefined) yield* check({ ...one, group: one.group }, bundle);
@@ -94,7 +124,8 @@ function ofGroups(
 }
 
 const DEPLOYMENTS: LintRule = {
-  ...{ name: 'deployments', breaks: 'fault' },
+  name: 'deployments',
+  breaks: 'fault',
   *check(bundle) {
     const deployments = deploymentsOf(bundle);
     const wanted = [...OWN_DEPLOYMENTS, ...bundle.graph.groups.map(({ name }) => name)];
@@ -164,7 +195,8 @@ function* packing(part: number, at: Place): Generator<RuleFinding> {
 }
 
 const CAPACITY: LintRule = {
-  ...{ name: 'capacity', breaks: 'fault' },
+  name: 'capacity',
+  breaks: 'fault',
   *check(bundle) {
     const asked = new Map<string, { sum: number; at: Place }>();
     for (const { at, fields } of deploymentsOf(bundle))
@@ -185,7 +217,8 @@ const CAPACITY: LintRule = {
 };
 
 const ONGOING: LintRule = {
-  ...{ name: 'ongoing', breaks: 'fault' },
+  name: 'ongoing',
+  breaks: 'fault',
   *check(bundle) {
     const { graph } = bundle;
     for (const { at, name, fields, group } of deploymentsOf(bundle)) {
@@ -203,7 +236,8 @@ const ONGOING: LintRule = {
 };
 
 const CPUS: LintRule = {
-  ...{ name: 'num-cpus', breaks: 'fault' },
+  name: 'num-cpus',
+  breaks: 'fault',
   *check(bundle) {
     for (const { at, fields } of deploymentsOf(bundle))
       if (typeof mapOf(fields.ray_actor_options).num_cpus !== 'number')
@@ -215,7 +249,8 @@ const CPUS: LintRule = {
 };
 
 const INGRESS: LintRule = {
-  ...{ name: 'ingress-replicas', breaks: 'fault' },
+  name: 'ingress-replicas',
+  breaks: 'fault',
   *check(bundle) {
     for (const { at, name, fields } of deploymentsOf(bundle)) {
       if (name !== 'ingress') continue;
@@ -235,7 +270,8 @@ const INGRESS: LintRule = {
 };
 
 const COUNTS: LintRule = {
-  ...{ name: 'ongoing-counts', breaks: 'fault' },
+  name: 'ongoing-counts',
+  breaks: 'fault',
   *check(bundle) {
     for (const { at, name, fields, group } of deploymentsOf(bundle)) {
       if (group !== undefined && mapOf(fields.request_router_config).request_router_class !== ROUTER)
@@ -254,7 +290,8 @@ const COUNTS: LintRule = {
 };
 
 const TIMEOUT: LintRule = {
-  ...{ name: 'request-timeout', breaks: 'fault' },
+  name: 'request-timeout',
+  breaks: 'fault',
   *check({ graph, files }) {
     const { request_timeout_s: given } = mapOf(mapOf(files.value(CONFIG)).http_options);
     const longestS = largestOf(graph.models.map(({ sloMs }) => sloMs)) / 1e3;
@@ -265,7 +302,8 @@ const TIMEOUT: LintRule = {
 };
 
 const AUTOSCALING: LintRule = {
-  ...{ name: 'autoscaling', breaks: 'fault' },
+  name: 'autoscaling',
+  breaks: 'fault',
   *check(bundle) {
     for (const { at, fields } of deploymentsOf(bundle)) {
       if (fields.autoscaling_config !== undefined)
@@ -280,7 +318,8 @@ const AUTOSCALING: LintRule = {
 };
 
 const QUEUES: LintRule = {
-  ...{ name: 'queue-limit', breaks: 'fault' },
+  name: 'queue-limit',
+  breaks: 'fault',
   *check(bundle) {
     const { graph } = bundle;
     for (const { at, name, fields, group } of deploymentsOf(bundle)) {
@@ -297,7 +336,8 @@ const QUEUES: LintRule = {
 };
 
 const DRAIN: LintRule = {
-  ...{ name: 'drain', breaks: 'fault' },
+  name: 'drain',
+  breaks: 'fault',
   *check(bundle) {
     const { request_timeout_s: told } = mapOf(mapOf(bundle.files.value(CONFIG)).http_options);
     const longestS = typeof told === 'number' ? told : longestRequestS(bundle.graph);
@@ -313,7 +353,8 @@ const DRAIN: LintRule = {
 };
 
 const PREFIXES: LintRule = {
-  ...{ name: 'route-prefix', breaks: 'fault' },
+  name: 'route-prefix',
+  breaks: 'fault',
   *check({ files }) {
     const prefixes = listOf(mapOf(files.value(CONFIG)).applications).map(
       (application) => mapOf(application).route_prefix ?? '/',
@@ -329,7 +370,8 @@ const PREFIXES: LintRule = {
 };
 
 const CODE: LintRule = {
-  ...{ name: 'code', breaks: 'fault' },
+  name: 'code',
+  breaks: 'fault',
   *check({ files }) {
     for (const file of ['app.py', 'rows.py', 'walk.py', 'verdicts.py', 'requirements.txt'])
       if (!files.has(file)) yield { file, message: 'is missing' };
@@ -344,7 +386,8 @@ function warned(
   tell: (group: DeviceGroup, bundle: LintedBundle) => string | undefined,
 ): LintRule {
   return {
-    ...{ name, breaks: 'warning' },
+    name,
+    breaks: 'warning',
     *check(bundle) {
       for (const { at, group } of deploymentsOf(bundle)) {
         const message = group === undefined ? undefined : tell(group, bundle);
@@ -365,7 +408,8 @@ const UNPLANNED = ['memory', 'accelerator_type', 'label_selector'];
 const PLACING = ['placement_group_bundles', 'max_replicas_per_node'];
 
 const MORE_ASKED: LintRule = {
-  ...{ name: 'more-asked', breaks: 'warning' },
+  name: 'more-asked',
+  breaks: 'warning',
   *check(bundle) {
     for (const { at, fields } of deploymentsOf(bundle)) {
       const options = mapOf(fields.ray_actor_options);
@@ -398,7 +442,8 @@ const UNKNOWN_PROVIDER = warned('provider', (group) =>
 );
 
 const SCHEDULER: LintRule = {
-  ...{ name: 'scheduler', breaks: 'warning' },
+  name: 'scheduler',
+  breaks: 'warning',
   *check({ plan }) {
     const { scheduler = 'stage-local', tuner } = plan.serving ?? {};
     if (scheduler !== 'ray-serve')

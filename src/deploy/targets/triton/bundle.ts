@@ -40,7 +40,10 @@ export function tritonPlanOf({
   const known = MADE.get(graph);
   if (known !== undefined) return known;
   const made: TritonPlan = {
-    ...{ plan, graph, names: tritonNamesOf(graph), layouts: layoutsOf(plan, graph) },
+    plan,
+    graph,
+    names: tritonNamesOf(graph),
+    layouts: layoutsOf(plan, graph),
     timeouts: queueTimeouts(plan, graph),
     ...(planSha256 === undefined ? {} : { planSha256 }),
   };

@@ -254,8 +254,11 @@ function toldParameters({ plan, planSha256, graph }: TritonPlan, { model, rps }:
   const isBranching = frontKind(graph, model) === 'routes' && model.mayLackOutputs;
   const told: Record<string, string | undefined> = {
     plan_sha256: planSha256,
-    ...{ slo_ms: `${model.sloMs}`, planned_rps: `${rps}`, weight: `${model.weight}` },
-    ...{ scheduler: 'triton', policy: '{}' },
+    slo_ms: `${model.sloMs}`,
+    planned_rps: `${rps}`,
+    weight: `${model.weight}`,
+    scheduler: 'triton',
+    policy: '{}',
     ...(isBranching ? { may_lack_outputs: 'true' } : {}),
     ...(plan.notes === undefined ? {} : { plan_notes: JSON.stringify(plan.notes) }),
     ...Object.fromEntries(model.inputs.map(({ spec }) => [`fill.${spec.name}`, spec.fill?.toString()])),

@@ -53,7 +53,8 @@ function branches({ graph: { stages }, names }: TritonPlan, model: EngineModel):
       least_ms: leastMs,
       inputs: inputs.map(({ spec, from }) => ({ name: spec.name, from })),
       outputs: outputs.map(({ spec, key, endKey }) => ({
-        ...{ name: spec.name, key },
+        name: spec.name,
+        key,
         ...(endKey === undefined ? {} : { end_key: endKey }),
       })),
       before: reached
@@ -72,7 +73,8 @@ function branches({ graph: { stages }, names }: TritonPlan, model: EngineModel):
     };
   };
   return {
-    ...{ slo_ms: model.sloMs, entry: nameOf(entry) },
+    slo_ms: model.sloMs,
+    entry: nameOf(entry),
     inputs: model.inputs.map(({ spec: { name }, key }) => ({ name, key })),
     outputs: model.outputs.map(({ spec: { name }, key }) => ({ name, key })),
     stages: Object.fromEntries(reached.map((index) => [nameOf(index), stageOf(index)])),
@@ -85,7 +87,8 @@ function gearsOfPlan({ graph, names }: TritonPlan, model: EngineModel): object {
   const measure = graph.stages.find(({ certainty }) => certainty !== undefined)?.certainty?.measure;
   return {
     ...clientTensors(model),
-    ...{ batched: frontBatch(graph, model) > 0, certainty: measure },
+    batched: frontBatch(graph, model) > 0,
+    certainty: measure,
     stages: Object.fromEntries(
       graph.stages.map(({ certainty, leastMs }, i) => [
         nameOf(i),

@@ -84,7 +84,8 @@ export function ofConfigs(
   breaks: LintRule['breaks'] = 'fault',
 ): LintRule {
   return {
-    ...{ name, breaks },
+    name,
+    breaks,
     *check(bundle: LintedBundle) {
       const triton = tritonPlanOf(bundle);
       for (const config of configsIn(bundle.files)) yield* check({ config, triton, files: bundle.files });

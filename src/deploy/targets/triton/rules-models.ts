@@ -57,7 +57,8 @@ const SCHEMA: LintRule = ofConfigs('engine-schema', function* ({ config: { file,
 });
 
 const MODELS: LintRule = {
-  ...{ name: 'models', breaks: 'fault' },
+  name: 'models',
+  breaks: 'fault',
   *check(bundle) {
     const triton = tritonPlanOf(bundle);
     const told = new Set<string>();

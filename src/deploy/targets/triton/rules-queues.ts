@@ -69,7 +69,8 @@ const QUEUE_POLICY = ofConfigs('queue-policy', function* ({ config, triton }) {
 });
 
 const TIMEOUT_SUM: LintRule = {
-  ...{ name: 'timeout-sum', breaks: 'fault' },
+  name: 'timeout-sum',
+  breaks: 'fault',
   *check(bundle) {
     const triton = tritonPlanOf(bundle);
     const { graph, names, timeouts } = triton;

@@ -20,7 +20,8 @@ interface Script {
 
 function ofScripts(name: string, check: (script: Script) => Iterable<RuleFinding>): LintRule {
   return {
-    ...{ name, breaks: 'fault' },
+    name,
+    breaks: 'fault',
     *check(bundle) {
       const triton = tritonPlanOf(bundle);
       for (const layout of triton.layouts) {
@@ -52,7 +53,8 @@ function lastLine(text: string): number {
 }
 
 const FILES: LintRule = {
-  ...{ name: 'server-files', breaks: 'fault' },
+  name: 'server-files',
+  breaks: 'fault',
   *check(bundle) {
     const triton = tritonPlanOf(bundle);
     for (const layout of triton.layouts)
@@ -77,7 +79,8 @@ const LOADED = ofScripts('members-loaded', function* ({ file, text, layout, trit
   const [mode] = optionsOf(text, 'model-control-mode');
   if (mode?.value !== 'explicit')
     yield {
-      ...{ file, line: mode?.line ?? lastLine(text) },
+      file,
+      line: mode?.line ?? lastLine(text),
       message: `has the model control mode ${mode?.value ?? 'none'}: it would load models of other servers too; write explicit`,
     };
   const loaded = optionsOf(text, 'load-model');
@@ -97,7 +100,8 @@ const CONFIG_NAME = ofScripts('config-name', function* ({ file, text, layout, tr
   );
   if (isOwn && given?.value !== layout.name)
     yield {
-      ...{ file, line: given?.line ?? lastLine(text) },
+      file,
+      line: given?.line ?? lastLine(text),
       message: `lacks --model-config-name=${layout.name}: ${layout.servers[0]} would take the instances of another server`,
     };
 });
@@ -112,7 +116,8 @@ const MPS = ofScripts('mps', function* ({ file, text, layout }) {
   const limit = lineWith(text, /CUDA_MPS_ACTIVE_THREAD_PERCENTAGE/);
   if (limit !== undefined)
     yield {
-      ...{ file, line: limit },
+      file,
+      line: limit,
       message:
         'sets CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, which would hold for all instances of the server together',
     };
@@ -143,25 +148,29 @@ const SHARED_MEMORY = ofScripts('shared-memory', function* ({ file, text, layout
   const bytes = Number(/^python,shm-default-byte-size=([0-9]+)$/.exec(given?.value ?? '')?.[1] ?? 0);
   if (bytes < wanted.bytesEach)
     yield {
-      ...{ file, line: given?.line ?? lastLine(text) },
+      file,
+      line: given?.line ?? lastLine(text),
       message: `gives each Python process ${bytes} bytes of shared memory, and a request needs ${wanted.bytesEach}`,
     };
   const line = lineWith(text, /^need=/);
   const need = Number(/^need=([0-9]+)$/m.exec(text)?.[1] ?? 0);
   if (need < wanted.processes * wanted.bytesEach)
     yield {
-      ...{ file, line: line ?? lastLine(text) },
+      file,
+      line: line ?? lastLine(text),
       message: `looks for ${need} bytes in /dev/shm, and ${wanted.processes} Python processes need ${wanted.processes * wanted.bytesEach}`,
     };
 });
 
 const DROPS: LintRule = {
-  ...{ name: 'drops', breaks: 'fault' },
+  name: 'drops',
+  breaks: 'fault',
   *check({ files }) {
     for (const [file, text] of files.texts)
       if (/\/1\/members\.py$/.test(file) && !/pb\.TritonError\([^\n]*TritonError\.UNAVAILABLE\)/.test(text))
         yield {
-          ...{ file, line: lineWith(text, /TritonError\(/) ?? 1 },
+          file,
+          line: lineWith(text, /TritonError\(/) ?? 1,
           message:
             'does not answer a drop with TritonError.UNAVAILABLE: clients would be told 500 and not 503',
         };
@@ -169,7 +178,8 @@ const DROPS: LintRule = {
 };
 
 const INTERVALS: LintRule = {
-  ...{ name: 'intervals', breaks: 'fault' },
+  name: 'intervals',
+  breaks: 'fault',
   *check(bundle) {
     const triton = tritonPlanOf(bundle);
     for (const layout of triton.layouts)

@@ -79,7 +79,11 @@ function layoutOf(
     ([stage, rate]) => [stage, rate / (total.get(stage) as number)] as const,
   );
   return {
-    ...{ name, servers: names, deviceClass, seats, held: new Map([...held].sort(([a], [b]) => a - b)) },
+    name,
+    servers: names,
+    deviceClass,
+    seats,
+    held: new Map([...held].sort(([a], [b]) => a - b)),
     ...(run === undefined ? {} : { run }),
     isShared: devices.some(({ otherPools = [] }) => otherPools.length > 0),
     parts: new Map(parts),

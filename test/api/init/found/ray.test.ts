@@ -24,8 +24,14 @@ const ANSWERS: readonly (readonly [string, unknown])[] = [
     'ray.nodes()',
     [
       {
-        ...{ NodeID: 'cdc0', Alive: true, NodeManagerAddress: '10.0.0.2', NodeManagerHostname: 'vm' },
-        ...{ NodeName: '10.0.0.2', DeathReason: 0, DeathReasonMessage: '', alive: true },
+        NodeID: 'cdc0',
+        Alive: true,
+        NodeManagerAddress: '10.0.0.2',
+        NodeManagerHostname: 'vm',
+        NodeName: '10.0.0.2',
+        DeathReason: 0,
+        DeathReasonMessage: '',
+        alive: true,
         Resources: { ...L4, memory: 17361804903, object_store_memory: 7440773529, 'node:10.0.0.2': 1 },
         Labels: { 'ray.io/node-id': 'cdc0' },
       },
@@ -34,11 +40,16 @@ const ANSWERS: readonly (readonly [string, unknown])[] = [
   [
     '/api/v0/nodes',
     {
-      ...{ result: true, msg: '' },
+      result: true,
+      msg: '',
       data: {
         result: {
-          ...{ total: 1, num_after_truncation: 1, num_filtered: 1, result: [rayNode('10.0.0.2', L4)] },
-          ...{ partial_failure_warning: '', warnings: null },
+          total: 1,
+          num_after_truncation: 1,
+          num_filtered: 1,
+          result: [rayNode('10.0.0.2', L4)],
+          partial_failure_warning: '',
+          warnings: null,
         },
       },
     },
@@ -46,17 +57,25 @@ const ANSWERS: readonly (readonly [string, unknown])[] = [
   [
     '/nodes?view=summary',
     {
-      ...{ result: true, msg: 'Node summary fetched.' },
+      result: true,
+      msg: 'Node summary fetched.',
       data: {
         summary: [
           {
-            ...{ now: 1795884752.79, hostname: 'vm', ip: '10.0.0.2', cpus: [8, 8], cgroupMem: [1, 2 ** 63] },
+            now: 1795884752.79,
+            hostname: 'vm',
+            ip: '10.0.0.2',
+            cpus: [8, 8],
+            cgroupMem: [1, 2 ** 63],
             gpus: [
               { index: 0, name: 'NVIDIA L4', memoryTotal: 23034, memoryUsed: 1 },
               { index: 1, name: 'NVIDIA L4', memoryTotal: 23034, memoryUsed: 1 },
             ],
             raylet: {
-              ...{ nodeId: 'cdc0', nodeName: '10.0.0.2', state: 'ALIVE', instanceTypeName: 'g2-standard-24' },
+              nodeId: 'cdc0',
+              nodeName: '10.0.0.2',
+              state: 'ALIVE',
+              instanceTypeName: 'g2-standard-24',
               resourcesTotal: {
                 GPU: 2,
                 CPU: 8,

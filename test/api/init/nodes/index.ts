@@ -14,7 +14,8 @@ export interface MadeNode {
 export function madeNode({ name = 'n1', labels = {}, offers = {}, capacity, spec, ready }: MadeNode): object {
   const base = { cpu: '8', memory: '32Gi', pods: '110' };
   return {
-    ...{ apiVersion: 'v1', kind: 'Node' },
+    apiVersion: 'v1',
+    kind: 'Node',
     metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels }, uid: '5f0c2e1e' },
     spec: { providerID: `made:///${name}`, ...spec },
     status: {
@@ -60,8 +61,12 @@ export function rayNode(
   more: Readonly<Record<string, unknown>> = {},
 ): object {
   return {
-    ...{ node_id: name.padEnd(56, '0'), node_ip: name, is_head_node: false, state: 'ALIVE' },
-    ...{ state_message: null, node_name: name },
+    node_id: name.padEnd(56, '0'),
+    node_ip: name,
+    is_head_node: false,
+    state: 'ALIVE',
+    state_message: null,
+    node_name: name,
     resources_total: {
       [`node:${name}`]: 1,
       memory: '16.169 GiB',
@@ -69,6 +74,8 @@ export function rayNode(
       ...resources,
     },
     labels: { 'ray.io/node-id': name },
-    ...{ start_time_ms: null, end_time_ms: null, ...more },
+    start_time_ms: null,
+    end_time_ms: null,
+    ...more,
   };
 }

@@ -33,18 +33,28 @@ describe('worstDropRate()', () => {
 
 describe('figureRows()', () => {
   const asked: AskedRuns = {
-    ...{ application: 'tm', trace: 'wiki', durationS: 20, seed: 4, servers: [], bounds: 'own-devices' },
+    application: 'tm',
+    trace: 'wiki',
+    durationS: 20,
+    seed: 4,
+    servers: [],
+    bounds: 'own-devices',
   };
   const run: ServedRun = {
-    ...{ server: 'it', ...seconds(...tenOf(90), ...tenOf(100)), arrived: 2000, inTime: 1900 },
-    ...{ late: 40, dropped: 60, failed: 0, droppedAtEntry: 0, droppedAt: Uint32Array.of(45, 15) },
-    ...{
-      usedNs: 200,
-      wastedNs: 10,
-      bound: 1950,
-      waitMs: Float64Array.of(1, 2),
-      batch: Float64Array.of(3, 4),
-    },
+    server: 'it',
+    ...seconds(...tenOf(90), ...tenOf(100)),
+    arrived: 2000,
+    inTime: 1900,
+    late: 40,
+    dropped: 60,
+    failed: 0,
+    droppedAtEntry: 0,
+    droppedAt: Uint32Array.of(45, 15),
+    usedNs: 200,
+    wastedNs: 10,
+    bound: 1950,
+    waitMs: Float64Array.of(1, 2),
+    batch: Float64Array.of(3, 4),
     workers: [
       { fromNs: [0, 5e9, 1e10], count: [1, 3, 2] },
       { fromNs: [0, 30e9], count: [4, 9] },

@@ -19,7 +19,8 @@ describe('servedRuns()', () => {
     });
     const made = await pardWorkload(asked);
     const { figures, worst, usedGpuS } = await runSimulation(servedWorkload(made, { scheduler }), {
-      ...{ windowNs: 1e9, worstOverS: [1, 10] },
+      windowNs: 1e9,
+      worstOverS: [1, 10],
     });
     const [run] = runs as [(typeof runs)[number]];
     const { arrived, inTime, late, dropped, failed, invalidRate } = figures.overall;

@@ -29,17 +29,22 @@ describe('spreadOf()', () => {
 });
 
 const ROW: FigureRow = {
-  ...{
-    application: 'lv',
-    trace: 'tweet',
-    seed: 0,
-    server: 'pard',
-    arrived: 100,
-    lateRate: 0,
-    invalidRate: 0,
-  },
-  ...{ dropRate: 0, goodputRps: 1, needing: { seconds: 10, offeredRps: 4, goodputRps: 2 } },
-  ...{ worstDropRate: [0, 0, 0], stages: ['a'], dropsAt: [1], waitMs: [1], batch: [1], workers: [1] },
+  application: 'lv',
+  trace: 'tweet',
+  seed: 0,
+  server: 'pard',
+  arrived: 100,
+  lateRate: 0,
+  invalidRate: 0,
+  dropRate: 0,
+  goodputRps: 1,
+  needing: { seconds: 10, offeredRps: 4, goodputRps: 2 },
+  worstDropRate: [0, 0, 0],
+  stages: ['a'],
+  dropsAt: [1],
+  waitMs: [1],
+  batch: [1],
+  workers: [1],
 };
 
 function rows(of: Readonly<Record<string, readonly number[]>>, more: Partial<FigureRow> = {}): FigureRow[] {

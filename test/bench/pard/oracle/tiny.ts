@@ -57,15 +57,13 @@ function tinyTopology(stream: Stream, { stages, workers, batch, dag }: TinyShape
       (to): Edge => ({ to, when: when(partition), transferNs: new Float64Array(size), transferBytes: 0 }),
     );
     return {
-      ...{
-        model: 0,
-        pipeline: 0,
-        partition,
-        deviceClass: 'cpu',
-        virtual: 1,
-        batch: size,
-        throughputRps: 100,
-      },
+      model: 0,
+      pipeline: 0,
+      partition,
+      deviceClass: 'cpu',
+      virtual: 1,
+      batch: size,
+      throughputRps: 100,
       latencyNs: Float64Array.from({ length: size }, (_, i) => (fixedMs + (i + 1) * rowMs) * MS),
       transferNs: new Float64Array(size),
       transferBytes: 0,
@@ -78,7 +76,8 @@ function tinyTopology(stream: Stream, { stages, workers, batch, dag }: TinyShape
   const sloNs = Math.round((largestNs * ((dag === undefined ? 7 : 4) + stream.integer(10))) / 10);
   return {
     models: [{ name: 'tiny', sloNs, throughputRps: 100, entries: [0] }],
-    ...{ pools, devices },
+    pools,
+    devices,
     links: {
       uplinkOf: linkOf,
       downlinkOf: linkOf,

@@ -16,7 +16,8 @@ const split = () =>
         [
           [
             {
-              ...{ device: 'T4', virtual: 3 },
+              device: 'T4',
+              virtual: 3,
               seats: [
                 [0, 0],
                 [0, 0],

@@ -20,7 +20,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-kube-'));
   await writeFile(at('tag.onnx'), mobilenetv2({ image: 32, widthMultiplier: 0.25, classes: 5 }));
   await partitionModelFile(at('tag.onnx'), {
-    ...{ devices: ['cpu:1'], blocks: 1, method: 'greedy', boundary: 'exact', output: at('tag.json') },
+    devices: ['cpu:1'],
+    blocks: 1,
+    method: 'greedy',
+    boundary: 'exact',
+    output: at('tag.json'),
   });
   const made = JSON.parse(await readFile(at('tag.json'), 'utf8')) as Profile;
   const blockLatencyUs = { 1: { 1: [4000], 2: [5000], 4: [7000] } };

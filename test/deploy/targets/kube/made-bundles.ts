@@ -38,7 +38,9 @@ function manifestOf(plan: StagePlan): Omit<Parts, 'devices'> {
     models: [{ name, inputs: X, outputs: Y }],
     partitions: [],
     stages: plan.stages.map((stage) => ({
-      ...{ name: stage.name, file: `models/${stage.name}.onnx`, sha256: 'cd'.repeat(32) },
+      name: stage.name,
+      file: `models/${stage.name}.onnx`,
+      sha256: 'cd'.repeat(32),
       inputs: 'inputs' in stage ? ((stage.inputs ?? X) as NonNullable<Bundle['stages']>[0]['inputs']) : X,
       outputs: 'outputs' in stage ? ((stage.outputs ?? Y) as TensorSpec[]) : Y,
     })) as NonNullable<Bundle['stages']>,
@@ -56,8 +58,13 @@ function pooledManifest(plan: PooledPlan): Omit<Parts, 'devices'> {
     models: plan.models.map(({ name }) => ({ name, inputs: X, outputs: Y })),
     partitions: ranges.flatMap((own, model) =>
       [...own.values()].map(([from, to] = [0, 1]) => ({
-        ...{ file: `models/${model}_${from}_${to}.onnx`, sha256: 'cd'.repeat(32), model, from, to },
-        ...{ inputs: X, outputs: Y },
+        file: `models/${model}_${from}_${to}.onnx`,
+        sha256: 'cd'.repeat(32),
+        model,
+        from,
+        to,
+        inputs: X,
+        outputs: Y,
       })),
     ),
   };
@@ -77,14 +84,24 @@ export function pooledAt(
   devices: PooledPlan['cluster']['devices'],
 ): PooledPlan {
   const topologyPartOf = ({ device, virtual = 1, seats }: PoolAt, k: number) => ({
-    ...{ blocks: [k, k + 1] as [number, number], device, virtual, virtualGpus: seats.length },
+    blocks: [k, k + 1] as [number, number],
+    device,
+    virtual,
+    virtualGpus: seats.length,
     gpus: seats.length / virtual,
-    ...{ batch: 4, latencyUsByBatch: [1000, 2000, 3000, 4000].map((us) => us * virtual) },
-    ...{ throughputRps: (1000 * seats.length) / virtual, transferBytes: 100 },
+    batch: 4,
+    latencyUsByBatch: [1000, 2000, 3000, 4000].map((us) => us * virtual),
+    throughputRps: (1000 * seats.length) / virtual,
+    transferBytes: 100,
   });
   const planned = models.map((pipelines, m) => ({
-    ...{ name: `net${m}`, sloMs: 100, sloMarginMs: 0, weight: 1 },
-    ...{ throughputRps: 1000, inputs: X, outputs: Y },
+    name: `net${m}`,
+    sloMs: 100,
+    sloMarginMs: 0,
+    weight: 1,
+    throughputRps: 1000,
+    inputs: X,
+    outputs: Y,
     blocks: pipelines[0]?.length ?? 1,
     pipelines: pipelines.map((parts) => {
       const partitions = parts.map(topologyPartOf);
@@ -96,7 +113,13 @@ export function pooledAt(
     pipelines.flatMap((parts, pipeline) =>
       parts.flatMap(({ device, virtual = 1, seats }, partition) =>
         seats.map(([server, gpu]) => ({
-          ...{ server: `${device}-${server}`, gpu, class: device, virtual, model, pipeline, partition },
+          server: `${device}-${server}`,
+          gpu,
+          class: device,
+          virtual,
+          model,
+          pipeline,
+          partition,
         })),
       ),
     ),
@@ -104,7 +127,9 @@ export function pooledAt(
   const used = (name: string) =>
     new Set(placement.flatMap((one) => (one.class === name ? [`${one.server}/${one.gpu}`] : []))).size;
   return {
-    ...{ kind: 'pooled-plan', version: '1.0', status: 'optimal' },
+    kind: 'pooled-plan',
+    version: '1.0',
+    status: 'optimal',
     objective: { kind: 'throughput', value: 1000, bound: 1000, gap: 0 },
     cluster: { devices },
     planner: { maxPartitions: 5, unifiedBatch: false, linkThroughput: false },

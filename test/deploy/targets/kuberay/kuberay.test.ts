@@ -13,7 +13,8 @@ const shared = () =>
         [
           [
             {
-              ...{ device: 'T4', virtual: 2 },
+              device: 'T4',
+              virtual: 2,
               seats: [
                 [0, 0],
                 [0, 0],

@@ -16,7 +16,8 @@ const shares = () =>
         [
           [
             {
-              ...{ device: 'T4', virtual: 2 },
+              device: 'T4',
+              virtual: 2,
               seats: [
                 [0, 0],
                 [0, 0],
@@ -91,7 +92,12 @@ describe('the files for Kubernetes', () => {
 
 /** What checks objects of each kind by the schemas of Kubernetes itself. */
 const MODELS: Readonly<Record<string, new (data?: never) => { validate(): void }>> = {
-  ...{ ConfigMap, Deployment, NetworkPolicy, PersistentVolumeClaim, ResourceClaimTemplate, Service },
+  ConfigMap,
+  Deployment,
+  NetworkPolicy,
+  PersistentVolumeClaim,
+  ResourceClaimTemplate,
+  Service,
 };
 
 describe('the schemas of Kubernetes', () => {
@@ -127,7 +133,13 @@ describe('the schemas of Kubernetes', () => {
 });
 
 describe('a pod more of a rollout', () => {
-  const surge = (seats: [number, number][], { virtual, ...devices }: { virtual?: number; count: number }) => {
+  interface Devices {
+    readonly count: number;
+    readonly virtual?: number;
+    readonly perServer?: number;
+    readonly taken?: number;
+  }
+  const surge = (seats: [number, number][], { virtual, ...devices }: Devices) => {
     const cluster = { X: { ...devices, ...(virtual === undefined ? {} : { virtual: [virtual] }) } };
     const plan = pooledAt(
       [[[{ device: 'X', seats, ...(virtual === undefined ? {} : { virtual }) }]]],
@@ -142,9 +154,9 @@ describe('a pod more of a rollout', () => {
     Array.from({ length: 3 * servers }, (_, i): [number, number] => [Math.floor(i / 3), i % 3]);
 
   it('wants all its GPUs free on one node', () => {
-    expect(surge(three(3), { count: 12, ...{ perServer: 4 } })).toEqual(['0', '0']);
-    expect(surge(three(2), { count: 12, ...{ perServer: 4 } })).toEqual(['1', '1']);
-    expect(surge(three(2), { count: 12, ...{ perServer: 4, taken: 2 } })).toEqual(['0', '0']);
+    expect(surge(three(3), { count: 12, perServer: 4 })).toEqual(['0', '0']);
+    expect(surge(three(2), { count: 12, perServer: 4 })).toEqual(['1', '1']);
+    expect(surge(three(2), { count: 12, perServer: 4, taken: 2 })).toEqual(['0', '0']);
   });
 
   it('wants a node whose label divides it so, where it has a share; a claim wants any', () => {
@@ -153,7 +165,7 @@ describe('a pod more of a rollout', () => {
       [0, 0],
     ];
     expect(surge(both, { count: 4, virtual: 2 })).toEqual(['0', '1']);
-    expect(surge(both, { count: 4, virtual: 2, ...{ perServer: 2 } })).toEqual(['1', '1']);
+    expect(surge(both, { count: 4, virtual: 2, perServer: 2 })).toEqual(['1', '1']);
     expect(surge(both.slice(1), { count: 1, virtual: 2 })).toEqual(['1', '0']);
   });
 });

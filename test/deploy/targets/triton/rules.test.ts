@@ -32,7 +32,12 @@ interface Edit {
 const config = (model: string) => `model_repository/${model}/config.pbtxt`;
 const start = (server: string) => `servers/${server}/start.sh`;
 const missing = (rule: string, bundle: MadeName, file: string): Edit => ({
-  ...{ rule, bundle, file, from: '', line: '', message: 'is missing' },
+  rule,
+  bundle,
+  file,
+  from: '',
+  line: '',
+  message: 'is missing',
 });
 const edit = (
   rule: string,

@@ -214,7 +214,11 @@ async function cascadeExample(): Promise<DeployedBundle> {
       output: 'scores',
     });
   const stages = plan.stages.map(({ name, inputs = [], outputs = [] }) => ({
-    ...{ name, file: `${name}.onnx`, sha256: '', inputs, outputs },
+    name,
+    file: `${name}.onnx`,
+    sha256: '',
+    inputs,
+    outputs,
   }));
   const manifest = { models: [], partitions: [], stages, devices: {} };
   const triton = tritonPlanOf({ plan, graph: engineGraphOf(plan, manifest) });
