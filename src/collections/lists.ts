@@ -2,7 +2,8 @@ import { grownCapacity, grownColumn } from './columns.js';
 
 /**
  * NO_ITEM is NONE in this module. A constant of a module's own is compiled into the code, whereas one that is exported
- * or imported is looked up and checked at every use; modules whose code runs for every event keep such a copy.
+ * or imported is looked up and checked at every use. Modules of `serving` and `simulator` whose code runs for every
+ * event keep such a copy; docs/simulation.md says what it saves.
  */
 const NO_ITEM = -1;
 

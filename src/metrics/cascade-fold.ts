@@ -1,11 +1,8 @@
-import { largestOf, NONE as SHARED_NONE } from '../collections/index.js';
+import { largestOf, NONE } from '../collections/index.js';
 import { NS_PER_MS, NS_PER_S } from '../formats/index.js';
 import { quantileOfSorted } from './percentiles.js';
 import type { BatchView } from './run-metrics.js';
-import { OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
-
-const NONE = SHARED_NONE;
-const OutcomeIndex = SharedOutcomeIndex;
+import { OutcomeIndex } from './run-shape.js';
 
 /** CascadeShape is what a CascadeFold must know of a run. */
 export interface CascadeShape {

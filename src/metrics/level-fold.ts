@@ -1,7 +1,6 @@
 import { NS_PER_S } from '../formats/index.js';
-import { OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
+import { OutcomeIndex } from './run-shape.js';
 
-const OutcomeIndex = SharedOutcomeIndex;
 const OUTCOMES = Object.keys(OutcomeIndex).length;
 
 /** LevelShape is what a LevelFold must know of a run. */

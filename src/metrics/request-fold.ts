@@ -3,16 +3,8 @@ import { NS_PER_MS, NS_PER_S } from '../formats/index.js';
 import { latencyHistogram } from './latency-histogram.js';
 import { outcomeRates } from './outcomes.js';
 import type { LatencySummary } from './percentiles.js';
-import {
-  type MakeValues,
-  type RunShape,
-  OUTCOME_KINDS as SHARED_OUTCOME_KINDS,
-  OutcomeIndex as SharedOutcomeIndex,
-} from './run-shape.js';
+import { type MakeValues, OUTCOME_KINDS, OutcomeIndex, type RunShape } from './run-shape.js';
 import { summaryOf, type Values } from './values.js';
-
-const OutcomeIndex = SharedOutcomeIndex;
-const OUTCOME_KINDS = SHARED_OUTCOME_KINDS;
 
 /** RequestFigures holds the outcomes of the requests of one model, or of all. docs/metrics.md defines the figures. */
 export interface RequestFigures {

@@ -2,11 +2,9 @@ import { grownCapacity, grownColumn } from '../collections/index.js';
 import { type ClassFigures, DeviceFold, type LinkFigures, type PoolFigures } from './device-fold.js';
 import { Histogram } from './histogram.js';
 import { type DropCount, type RequestFigures, RequestFold } from './request-fold.js';
-import { type MakeValues, type RunShape, OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
+import { type MakeValues, OutcomeIndex, type RunShape } from './run-shape.js';
 import { ExactValues } from './values.js';
 import { type WindowFigures, WindowFold } from './window-fold.js';
-
-const OutcomeIndex = SharedOutcomeIndex;
 
 /**
  * Spent numbers the times in a request's row: those of its executions and transfers so far, and of the devices for it.

@@ -1,12 +1,9 @@
 import { NS_PER_S } from '../formats/index.js';
-import { DeviceTimeFold, type DeviceTimes, DoneByDevice as SharedDoneByDevice } from './device-times.js';
+import { DeviceTimeFold, type DeviceTimes, DoneByDevice } from './device-times.js';
 import { Histogram } from './histogram.js';
 import { type DropCount, type RequestFigures, RequestFold } from './request-fold.js';
-import { type RunShape, OutcomeIndex as SharedOutcomeIndex, sumOf } from './run-shape.js';
+import { OutcomeIndex, type RunShape, sumOf } from './run-shape.js';
 import { ExactValues } from './values.js';
-
-const DoneByDevice = SharedDoneByDevice;
-const OutcomeIndex = SharedOutcomeIndex;
 
 /** WorkflowShape holds the numbers of a plan of workflows that its figures need. */
 export interface WorkflowShape

@@ -158,8 +158,7 @@ export async function prepareSimulation(
   const jitter = jitterOf(plan.value, profiles, options, told);
   const priorities = askedPriorities(options, plan.value, told);
   told.addAll([...broken, ...numberFaults(options)]);
-  const traces = (load?.files ?? []).map((file) => ({ role: 'trace', file }));
-  const files = [...traces, ...ofServing, ...said.files];
+  const files = [...traceFiles(load?.files ?? []), ...ofServing, ...said.files];
   const made = [...madeFrom(plan.value, madeAt), ...(found.bundled ?? [])];
   const read = [
     { what: 'the plan', path: plan.path },
@@ -175,6 +174,7 @@ export async function prepareSimulation(
   if (served === undefined || load === undefined || errors.length + told.count + changed.length > 0)
     throw refusalOf({ task, errors, told, changed });
   const { slow = 1, seed = 0, exact = false } = options;
+  const measured = jitter?.kind === 'profile' ? profiles : [];
   return {
     setup: {
       plan: served.plan,
@@ -190,12 +190,32 @@ export async function prepareSimulation(
     found,
     profiles,
     made,
-    inputs: (holder) => [
-      inputFile('plan', plan, holder),
-      ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
-      ...files.map(({ role, file }) => inputFile(role, file, holder)),
-    ],
+    inputs: (holder) => inputFiles({ plan, profiles: measured, files }, holder),
   };
+}
+
+interface RoleFile {
+  readonly role: string;
+  readonly file: { readonly path: string; readonly sha256: string };
+}
+
+function traceFiles(files: readonly TraceFile[]): RoleFile[] {
+  return files.map((file) => ({ role: 'trace', file }));
+}
+
+interface SimulatedFiles {
+  readonly plan: SimulatedPlan['plan'];
+  readonly profiles: PlanProfiles;
+  readonly files: readonly RoleFile[];
+}
+
+/** inputFiles lists the files that a simulation is made of, as its document names them. */
+function inputFiles({ plan, profiles, files }: SimulatedFiles, holder: string | undefined): InputFile[] {
+  return [
+    inputFile('plan', plan, holder),
+    ...profiles.map((profile) => inputFile('profile', profile, holder)),
+    ...files.map(({ role, file }) => inputFile(role, file, holder)),
+  ];
 }
 
 /** foundStages finds the plan of stages that is to be simulated. @throws as `planAt` and `ofStages` do */
@@ -303,7 +323,7 @@ async function servingFiles(
 ): Promise<{
   readonly policy: readonly PolicyGiven[];
   readonly engine: EngineFigures | undefined;
-  readonly files: readonly { readonly role: string; readonly file: { path: string; sha256: string } }[];
+  readonly files: readonly RoleFile[];
 }> {
   const policy = await readPolicies(options.policy ?? [], told);
   const named = typeof options.engine === 'string' ? options.engine : undefined;
@@ -335,7 +355,7 @@ async function whatModelsSay(
   told: ToldFaults,
 ): Promise<{
   readonly records: Pick<SimulationSetup, 'verdicts' | 'family'>;
-  readonly files: readonly { readonly role: string; readonly file: { path: string; sha256: string } }[];
+  readonly files: readonly RoleFile[];
 }> {
   const verdicts = await verdictsOf(plan.value, options, told);
   const family = await familyOf(plan, options, told);

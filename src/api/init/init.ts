@@ -94,8 +94,8 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   const errors: InputError[] = [];
   const outputs = outputFiles({ output, cluster });
   for (const { path } of outputs) if (path !== '') await attempted(errors, checkWritable(path));
-  const own = [...recordsFaults(options, takesRecords), ...(await begunFileFaults(outputs, options.force))];
-  own.push(...sloFaults(slo), ...clusterFaults(options));
+  const ofFiles = await begunFileFaults(outputs, options.force);
+  const own = [recordsFaults(options, takesRecords), ofFiles, sloFaults(slo), clusterFaults(options)].flat();
   if (own.length > 0) errors.push(new InputError(task, own));
   const profiles = await attempted(errors, everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile)));
   const existing =
