@@ -197,6 +197,58 @@ describe('resolveWorkflows()', () => {
     ]);
   });
 
+  it('takes a coefficient of variation for gamma arrivals alone', () => {
+    const load = { rps: 10, duration: '20s', cv: 2 };
+    const poisson = chatSpec({
+      load: { ...load, arrivals: 'poisson' },
+    });
+    expect(faultsOfSpec(poisson)).toEqual(['/load/cv is for gamma arrivals, and these are poisson']);
+    expect(faultsOfSpec(chatSpec({ load: { ...load, arrivals: 'gamma' } }))).toEqual([]);
+    expect(faultsOfSpec(chatSpec({ load: { arrivals: 'gamma', rps: 10, duration: '20s' } }))).toEqual([]);
+  });
+
+  it('refuses fewer devices than subclusters, none, and more than a plan lists, each at its limit', () => {
+    const of = (count: number, more: Partial<WorkflowSpec> = {}) =>
+      faultsOfSpec(chatSpec({ cluster: { devices: { A800: { ...A800, count } } }, ...more }));
+    expect(of(4, { planner: { subclusters: 4 } })).toEqual([]);
+    expect(of(4, { planner: { subclusters: 5 } })).toEqual([
+      '/planner/subclusters is 5, and there are 4 devices; each group has at least one',
+    ]);
+    expect(of(0)).toContain('/cluster has no device that is free');
+    expect(of(4096)).toEqual([]);
+    expect(of(4097)).toEqual([
+      '/cluster leaves 4097 devices free; a plan of workflows has at most 4096: give fewer',
+    ]);
+  });
+
+  it('refuses given devices that are fewer than subclusters, or for which the fewest are asked', () => {
+    const holds = ['vision', 'language', 'image'];
+    const of = (subclusters: number, objective: 'latency' | 'devices' = 'latency') =>
+      faultsOfSpec(
+        chatSpec({
+          placement: [{ device: 'A800', count: 2, holds }],
+          planner: { method: 'given', subclusters, objective },
+        }),
+      );
+    expect(of(2)).toEqual([]);
+    expect(of(3)).toEqual([
+      '/planner/subclusters is 3, and 2 devices are given; each group has at least one',
+    ]);
+    expect(of(1, 'devices')).toEqual(['/planner/objective is devices, and given placements name theirs']);
+  });
+
+  it('notes that no batch is larger than those that were measured, whatever maxBatch says', () => {
+    const notesOf = (maxBatch: number) => {
+      const components = chatSpec().components.map((one) => ({ ...one, maxBatch }));
+      return resolvedSpec(chatSpec({ components })).notes.filter((note) => note.includes('measured up to'));
+    };
+    expect(notesOf(2)).toEqual([]);
+    expect(notesOf(8)).toEqual([
+      'image was measured up to batch 2 on A800: no batch is larger there, whatever maxBatch says',
+    ]);
+    expect(notesOf(9)).toHaveLength(3);
+  });
+
   it('refuses memory below the weights, and given placements that do not fit, or do not hold what is called in each group', () => {
     const given = (holds: string[], count = 1) =>
       faultsOfSpec(chatSpec({ planner: { method: 'given' }, placement: [{ device: 'A800', count, holds }] }));
