@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, WorkflowSpec } from '../../src/formats/index.js';
-import { CHAT, CHAT_PROFILES, chatSpec, faultsOfSpec, madeProfile, resolvedSpec } from './made-specs.js';
+import { resolveWorkflows } from '../../src/dyorc/index.js';
+import type { Profile, Run, WorkflowSpec } from '../../src/formats/index.js';
+import {
+  CHAT,
+  CHAT_PROFILES,
+  chatSpec,
+  faultsOfSpec,
+  filesFor,
+  madeProfile,
+  resolvedSpec,
+} from './made-specs.js';
 
 const [entry] = chatSpec().workflows as [WorkflowSpec['workflows'][number]];
 const A800 = { count: 4, perServer: 2, memoryGiB: 20, loadGBps: 10 };
@@ -247,6 +256,72 @@ describe('resolveWorkflows()', () => {
       'image was measured up to batch 2 on A800: no batch is larger there, whatever maxBatch says',
     ]);
     expect(notesOf(9)).toHaveLength(3);
+  });
+
+  it('asks for the memory of a component whose profile does not say how large its weights are', () => {
+    const profiles = [madeProfile({ ms: { A800: { 1: 10 } } }), ...CHAT_PROFILES.slice(1)];
+    expect(faultsOfSpec(chatSpec(), profiles)).toEqual([
+      '/components/0/memoryGiB is needed: vision.json does not say how large the weights of vision are',
+    ]);
+    const components = chatSpec().components.map((one, c) => (c === 0 ? { ...one, memoryGiB: 3 } : one));
+    expect(resolvedSpec(chatSpec({ components }), profiles).components[0]).toMatchObject({
+      memoryBytes: 3 * 1024 ** 3,
+    });
+  });
+
+  it('takes over what a profile says of the tensors of a component, and of how its rows may differ', () => {
+    const said = {
+      inputs: [{ name: 'x', dtype: 'float32' as const, shape: [1, 3] }],
+      outputs: [{ name: 'y', dtype: 'float32' as const, shape: [1, 2] }],
+      batchTolerance: 0.01,
+      trustBatch: 'measured by hand',
+      unservedOutputs: ['z'],
+    };
+    const [vision, ...others] = CHAT_PROFILES as [Profile, ...Profile[]];
+    const profiles = [{ ...vision, model: { ...vision.model, ...said } }, ...others];
+    const { components } = resolvedSpec(chatSpec(), profiles);
+    expect(components[0]).toMatchObject(said);
+    for (const key of Object.keys(said)) expect(components[1]).not.toHaveProperty(key);
+  });
+
+  it('refuses a trace in which a workflow has no requests', () => {
+    const files = filesFor(chatSpec(), CHAT_PROFILES);
+    const told = (share: number) => {
+      const outcome = resolveWorkflows(chatSpec(), { ...files, traceShares: [share] });
+      return 'faults' in outcome ? outcome.faults : [];
+    };
+    expect(told(0)).toEqual([
+      {
+        path: '/workflows/0/share',
+        message: 'is needed: no request of the trace is of a function of this workflow',
+      },
+    ]);
+    expect(told(0.1)).toEqual([]);
+  });
+
+  it('refuses a given device whose class does not run what it holds, and notes a class on which nothing runs', () => {
+    const devices = { A800, T4: { ...A800, count: 1 } };
+    const holds = ['vision', 'language', 'image'];
+    const given = (device: string) =>
+      chatSpec({
+        cluster: { devices },
+        placement: [
+          { device: 'A800', count: 1, holds },
+          { device, count: 1, holds: ['vision'] },
+        ],
+        planner: { method: 'given' },
+      });
+    expect(faultsOfSpec(given('T4'))).toEqual(['/placement/1/holds has vision, which T4 does not run']);
+    expect(faultsOfSpec(given('A800'))).toEqual([]);
+    expect(resolvedSpec(chatSpec({ cluster: { devices } })).notes).toContain(
+      'no component runs on T4: 1 device of it is not used',
+    );
+  });
+
+  it('has no devices where all are taken, which is no contradiction', () => {
+    expect(faultsOfSpec(chatSpec({ cluster: { devices: { A800: { ...A800, taken: 4 } } } }))).toEqual([
+      '/cluster has no device that is free',
+    ]);
   });
 
   it('refuses memory below the weights, and given placements that do not fit, or do not hold what is called in each group', () => {
