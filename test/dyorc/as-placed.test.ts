@@ -5,7 +5,7 @@ import type { WorkflowPlanBody, WorkflowQuestion } from '../../src/dyorc/problem
 import type { WorkflowSpec } from '../../src/formats/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
 import { simulatedSample } from '../../src/specs/workflow/simulated-sample.js';
-import { chatSpec, resolvedSpec } from './made-specs.js';
+import { CHAT, chatSpec, resolvedSpec } from './made-specs.js';
 
 function questionOf(spec: WorkflowSpec): WorkflowQuestion {
   const resolved = resolvedSpec(spec);
@@ -36,6 +36,7 @@ describe('planAsPlaced()', () => {
       const { figures, bounds: again, ...parts } = made;
       expect(parts).toMatchObject({ cluster, components, workflows, placement });
       expect(figures).toEqual(sample);
+      expect(workflows).toMatchObject([{ name: 'chat', chain: CHAT, share: 1, sloMs: 2000 }]);
       expect(again).toMatchObject(bounds);
       // A plan of fewest devices has some of those that are free, and its bounds are of all of them.
       expect(made.bounded.cluster.devices.A800?.count).toBe(4);
