@@ -117,7 +117,7 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   return { planned, notes, faults };
 }
 
-/** memoryFaults tells that a component is said to take less than its weights alone do. */
+/** memoryFaults reports that a component is said to take less than its weights alone do. */
 function memoryFaults(
   { component: { name, memoryGiB }, path }: ComponentFile,
   { weights = 0, memoryBytes }: { readonly weights: number | undefined; readonly memoryBytes: number },

@@ -28,7 +28,7 @@ export function fewestDevices(least: number, most: number, holds: CountTrial): n
   return count;
 }
 
-/** holdsAttainment tells whether every workflow with an SLO has the share in time that is asked for, in the mean over samples. */
+/** holdsAttainment returns whether every workflow with an SLO has the share in time that is asked for, in the mean over samples. */
 export function holdsAttainment(
   { workflows, attainment }: Pick<ResolvedWorkflows, 'workflows' | 'attainment'>,
   figures: readonly SampleFigures[],

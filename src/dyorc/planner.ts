@@ -141,7 +141,7 @@ class CountedTrials {
     return trial;
   }
 
-  /** holds tells whether so many devices hold all SLOs on the sample; an interruption ends the search for fewer. */
+  /** holds returns whether so many devices hold all SLOs on the sample; an interruption ends the search for fewer. */
   holds(count: number): boolean {
     return !this.search.question.interrupted() && this.isHeld(this.trialOf(count));
   }

@@ -233,7 +233,7 @@ function rowFaults(mostRows: ReadonlyMap<string, number>, component: string, row
   ];
 }
 
-/** functionFaults tells which workflows have no function of the trace, so that no request would be theirs. */
+/** functionFaults says which workflows have no function of the trace, so that no request would be theirs. */
 function functionFaults(shares: readonly number[] = []): Fault[] {
   return shares.flatMap((share, w) =>
     share > 0

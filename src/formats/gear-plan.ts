@@ -62,7 +62,7 @@ export interface SingleAccuracy {
 }
 
 /**
- * isOfBestSingle tells whether a plan is of a version that names the best single model, as plans that were made from records
+ * isOfBestSingle returns whether a plan is of a version that names the best single model, as plans that were made from records
  * do then.
  */
 export function isOfBestSingle({ version }: Pick<GearPlan, 'version'>): boolean {

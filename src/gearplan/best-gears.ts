@@ -141,7 +141,7 @@ function isEasier(
   );
 }
 
-/** holdsCheapest tells whether the cascade with the least work serves a range. */
+/** holdsCheapest returns whether the cascade with the least work serves a range. */
 export function holdsCheapest(searched: SearchedCascades, question: RangeQuestion): boolean {
   return 'gear' in triedCheapest(searched, question).tried;
 }

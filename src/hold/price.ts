@@ -193,7 +193,7 @@ export class PriceConfirmation {
     return rates?.heldRps;
   }
 
-  /** holds tells whether rates are enough, and remembers how near they came where they are not. */
+  /** holds returns whether rates are enough, and remembers how near they came where they are not. */
   private holds(heldRps: readonly number[]): boolean {
     if (heldShareOf(heldRps, this.rps) >= 1) return true;
     this.failedWith(heldRps);

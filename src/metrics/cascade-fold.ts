@@ -81,13 +81,13 @@ export class CascadeFold {
     this.order[request] = this.arrivals++;
   }
 
-  /** executed tells that a batch was executed: its number, pool, device and size. */
+  /** executed reports that a batch was executed: its number, pool, device and size. */
   executed(...[batch, pool, , size]: [batch: number, pool: number, device: number, size: number]): void {
     const { core, requestOf } = this.view as BatchView;
     for (let i = 0; i < size; i++) this.last[requestOf(core.batchTask(batch, i))] = pool;
   }
 
-  /** ended tells that a request has ended: when, its model and number, when it came, and its outcome. */
+  /** ended reports that a request has ended: when, its model and number, when it came, and its outcome. */
   ended(...[atNs, , request, arrivedNs, outcome]: EndedRequest): void {
     const stage = this.last[request] as number;
     if (stage === NONE || (outcome !== OutcomeIndex.inTime && outcome !== OutcomeIndex.late)) return;
@@ -101,7 +101,7 @@ export class CascadeFold {
     window.latencies.push(atNs - arrivedNs);
   }
 
-  /** shifted tells that another gear is in force. */
+  /** shifted reports that another gear is in force. */
   shifted(atNs: number, gear: number): void {
     this.addGear(atNs);
     this.gear = gear;

@@ -83,7 +83,7 @@ export class DeviceFold {
     this.most = inUse.slice();
   }
 
-  /** scaled tells that a device is in use from now on, or no longer. */
+  /** scaled reports that a device is in use from now on, or no longer. */
   scaled(atNs: number, device: number, by: 1 | -1): void {
     if (atNs >= this.untilNs) return;
     const { scaling, deviceClass, deviceShare } = this.shape;

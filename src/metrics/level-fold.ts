@@ -63,7 +63,7 @@ export class LevelFold {
     return this.shape.modelWeights === undefined ? level : level * this.modelWeights.length + model;
   }
 
-  /** ended tells that a request has ended: when, its model and number, when it came, and its outcome. */
+  /** ended reports that a request has ended: when, its model and number, when it came, and its outcome. */
   ended(
     ...[, model, request, arrivedNs, outcome]: [number, number, number, number, number, ...number[]]
   ): void {

@@ -45,7 +45,7 @@ export function setsOf<Set extends Pick<DeviceSet, 'stages'>>(sets: readonly Set
   return sets.filter(({ stages }) => stages.includes(stage));
 }
 
-/** isUnequal tells whether a stage has replicas of several classes. */
+/** isUnequal returns whether a stage has replicas of several classes. */
 export function isUnequal({ replicas }: Pick<PipelineStage, 'replicas'>): boolean {
   return typeof replicas === 'object' && Object.values(replicas).filter((count) => count > 0).length > 1;
 }

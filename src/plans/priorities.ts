@@ -32,7 +32,7 @@ export interface WeighedApplication {
   readonly weight?: number | undefined;
 }
 
-/** areWeighed tells whether requests of some applications weigh more than those of others. */
+/** areWeighed returns whether requests of some applications weigh more than those of others. */
 export function areWeighed(applications: readonly WeighedApplication[] = []): boolean {
   return new Set(applications.map(({ weight = 1 }) => weight)).size > 1;
 }

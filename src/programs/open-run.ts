@@ -65,7 +65,7 @@ export class OpenRun {
     return true;
   }
 
-  /** resumes tells that the event is over that was told first of those that are not. */
+  /** resumes reports that the event is over that was told first of those that are not. */
   resumes(): void {
     const { event } = this.recorded[this.over++] as RecordedEvent;
     if (event.event !== 'give' || event.source.from === 'request') return;
@@ -74,7 +74,7 @@ export class OpenRun {
   }
 
   /**
-   * makes tells that the run makes a call.
+   * makes reports that the run makes a call.
    * @param nowMs the time of the call, from which the time that the program took is told
    * @returns whether it is new, made again as before, or how it differs from before
    */
@@ -91,7 +91,7 @@ export class OpenRun {
     return 'new';
   }
 
-  /** settles tells that all is told that came of an event. It gives how that differs from what came of the same event before. */
+  /** settles reports that all is told that came of an event. It gives how that differs from what came of the same event before. */
   settles(): string | undefined {
     const event = this.recorded[this.over - 1] as RecordedEvent;
     event.calls ??= this.remade;

@@ -26,7 +26,7 @@ import type { RecordedProgramCall } from './recorded-run.js';
  * began them.
  */
 export interface ProgramDriver {
-  /** called tells that a run calls a component. */
+  /** called reports that a run calls a component. */
   called(run: number, call: ProgramCall): void;
   /** wanted tells, once for each source, that a run reads a source. */
   wanted(run: number, source: SourceName): void;

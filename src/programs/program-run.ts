@@ -103,7 +103,7 @@ export class ProgramRun {
     );
   }
 
-  /** left tells that something was rejected, or thrown, that the program does not wait for. */
+  /** left reports that something was rejected, or thrown, that the program does not wait for. */
   left(error: unknown): void {
     this.fail('program-error', `${toldError(error)}, where nothing awaited it`);
   }

@@ -106,7 +106,7 @@ export class Bodies {
   }
 
   /**
-   * release tells that the request is over, so that its body no longer counts as held. Calling it twice is harmless.
+   * release reports that the request is over, so that its body no longer counts as held. Calling it twice is harmless.
    */
   release(raw: IncomingMessage): void {
     this.heldBytes -= this.held.get(raw) ?? 0;
@@ -177,7 +177,7 @@ export class Bodies {
 interface BodySource {
   readonly bytes: Readable;
   readonly encoding: Encoding;
-  /** unread tells how many bytes have come, by its end, that are behind the compressed data. */
+  /** unread says how many bytes have come, by its end, that are behind the compressed data. */
   readonly unread: () => number;
   /** leave ends the inflating. What still comes of the request is thrown away. */
   readonly leave: () => void;

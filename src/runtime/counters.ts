@@ -143,7 +143,7 @@ export class Counters {
     return made;
   }
 
-  /** shifted tells which gear has come into force, by its number in the plan. */
+  /** shifted says which gear has come into force, by its number in the plan. */
   shifted(gear: number): void {
     const { name: model } = this.bundle.models[0]!;
     this.cascade?.gear.set({ model }, gear);

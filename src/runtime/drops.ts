@@ -52,7 +52,7 @@ export class Drops {
     this.openRows[this.sharing[model]!]! -= rows;
   }
 
-  /** device tells whether a device takes work. */
+  /** device returns whether a device takes work. */
   device(device: number, isUp: boolean): void {
     this.isUp[device] = isUp ? 1 : 0;
   }

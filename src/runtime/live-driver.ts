@@ -79,7 +79,7 @@ export interface Arrival {
 export interface Ticket {
   readonly request: number;
   /**
-   * cancel tells that the client is gone. It gives true where the request was still open: `done` is not called then.
+   * cancel reports that the client is gone. It gives true where the request was still open: `done` is not called then.
    */
   cancel(): boolean;
 }
@@ -240,14 +240,14 @@ export class LiveDriver {
     this.turns.decideSoon();
   }
 
-  /** deviceUp tells that a device takes batches from now on. */
+  /** deviceUp reports that a device takes batches from now on. */
   deviceUp(device: number): void {
     this.drops.device(device, true);
     this.core.deviceUp(this.now(), device);
     this.turns.decideSoon();
   }
 
-  /** deviceDown tells that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
+  /** deviceDown reports that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
   deviceDown(device: number): void {
     this.drops.device(device, false);
     const lost = this.running.get(device);

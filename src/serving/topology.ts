@@ -204,7 +204,7 @@ const ARE_CHAINS: { readonly [K in Routes['kind']]: boolean } = {
   workflow: false,
 };
 
-/** areChains tells whether each stage has at most one next, which is known beforehand. */
+/** areChains returns whether each stage has at most one next, which is known beforehand. */
 export function areChains({ kind }: Routes): boolean {
   return ARE_CHAINS[kind];
 }

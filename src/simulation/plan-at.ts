@@ -86,7 +86,7 @@ export function ofStages(
   throw new InputError(task, [fault(`is a workflow plan, and workflow plans cannot ${cannot} yet`, path)]);
 }
 
-/** isWorkflowsPlan tells whether a plan is one of workflows. */
+/** isWorkflowsPlan returns whether a plan is one of workflows. */
 export function isWorkflowsPlan(found: SimulatedPlan<PlanKind>): found is SimulatedPlan<'workflow-plan'> {
   return !isOfStages(found);
 }

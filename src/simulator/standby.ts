@@ -43,7 +43,7 @@ export class StandbyDevices {
   }
 
   /**
-   * comesUp tells that the activation of a device is over.
+   * comesUp reports that the activation of a device is over.
    * @returns whether the device takes work: it does not where it was retired meanwhile
    */
   comesUp(at: number, device: number): boolean {
@@ -58,7 +58,7 @@ export class StandbyDevices {
     else this.isOff(at, device);
   }
 
-  /** ended tells that a device has ended a batch. */
+  /** ended reports that a device has ended a batch. */
   ended(at: number, device: number): void {
     if (this.states[device] === State.retires) this.isOff(at, device);
   }

@@ -14,7 +14,7 @@ export type RowsOf = (order: number, model: number) => number;
 /** WeightOf is how much it counts that a request is in time, by the number of requests before it and its model. */
 export type WeightOf = (order: number, model: number) => number;
 
-/** ASKS tells whether an edge is taken by what the model of its stage says. */
+/** ASKS says whether an edge is taken by what the model of its stage says. */
 const ASKS: { readonly [K in EdgeCondition['kind']]: boolean } = {
   always: false,
   verdict: true,
@@ -33,7 +33,7 @@ export class Verdicts {
     this.asked = Uint8Array.from(pools, ({ edges }) => Number(edges.some(({ when }) => ASKS[when.kind])));
   }
 
-  /** isAsked tells whether the edges of a stage depend on a verdict. */
+  /** isAsked returns whether the edges of a stage depend on a verdict. */
   isAsked(pool: number): boolean {
     return this.asked[pool] === 1;
   }

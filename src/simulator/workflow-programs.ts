@@ -43,7 +43,7 @@ export class WorkflowPrograms {
     this.makeAll(at, program, this.make(at, program, call));
   }
 
-  /** read tells that an output has come to the front, where its program reads it if it does. */
+  /** read reports that an output has come to the front, where its program reads it if it does. */
   read(at: number, task: number): void {
     const { program, call } = this.ofTask.get(task) ?? {};
     if (program === undefined || call === undefined || !program.reads(call)) return;
@@ -51,7 +51,7 @@ export class WorkflowPrograms {
     if (program.hasEnded) this.core.finished(at, program.request);
   }
 
-  /** lost tells that an output is not at the front, where it had moved to. */
+  /** lost reports that an output is not at the front, where it had moved to. */
   lost(at: number, task: number): void {
     const { program, call } = this.ofTask.get(task) ?? {};
     if (program === undefined || call === undefined) return;
@@ -99,7 +99,7 @@ export class WorkflowPrograms {
     for (let call = due.pop(); call !== undefined; call = due.pop()) add(this.make(at, program, call));
   }
 
-  /** isThoughtAbout tells whether a program thinks before a call, which is then made later. */
+  /** isThoughtAbout returns whether a program thinks before a call, which is then made later. */
   private isThoughtAbout(at: number, program: ReplayedProgram, call: number): boolean {
     const { thinkNs } = program.callOf(call);
     if (thinkNs === 0) return false;

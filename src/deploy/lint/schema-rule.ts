@@ -97,7 +97,7 @@ const SIMPLE: Readonly<
   any: { is: () => true, said: 'anything' },
 };
 
-/** isMap tells whether a value of YAML is a map. */
+/** isMap returns whether a value of YAML is a map. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

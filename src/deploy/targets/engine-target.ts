@@ -43,7 +43,7 @@ export interface Engine<T extends DeployTarget> {
   files(bundle: EngineBundle): ReadonlyMap<string, string>;
   /** What the files must keep. */
   readonly rules: readonly LintRule[];
-  /** isProgram tells whether a file's mode is to let it be run. */
+  /** isProgram returns whether a file's mode is to let it be run. */
   readonly isProgram?: (path: string) => boolean;
   /** place says where the ONNX file of each stage goes in the bundle, where the engine looks for it in a place of its own. */
   readonly place?: (graph: EngineGraph) => readonly string[];

@@ -27,13 +27,13 @@ interface Move extends SentTensors {
 /** LiveOutputsOptions says what hears of moves. */
 export interface LiveOutputsOptions {
   readonly devices: readonly DrivenDevice[];
-  /** moved tells that a fetch is over. */
+  /** moved reports that a fetch is over. */
   readonly moved: (fetch: number, output: KeptOutput, to: number) => void;
-  /** came tells that tensors have come to the front that `bring` was asked for. */
+  /** came reports that tensors have come to the front that `bring` was asked for. */
   readonly came: (output: KeptOutput) => void;
-  /** lost tells that tensors of an output were needed at the front, which is to have it, and that they are gone with their device. */
+  /** lost reports that tensors of an output were needed at the front, which is to have it, and that they are gone with their device. */
   readonly lost: (output: KeptOutput) => void;
-  /** sent tells that bytes of an output are sent. */
+  /** sent reports that bytes of an output are sent. */
   readonly sent: (from: number, to: number, bytes: number) => void;
 }
 
@@ -78,7 +78,7 @@ export class LiveOutputs {
     return this.nextId++;
   }
 
-  /** made tells that a device has kept what a task gave. */
+  /** made reports that a device has kept what a task gave. */
   made(output: KeptOutput, device: number, id: number): void {
     this.kept[device]!.set(id, output);
     output.places.set(device, id);
@@ -227,7 +227,7 @@ export class LiveOutputs {
     }
   }
 
-  /** lose tells that an output is not at the front; what was on its way from there or to it is over. */
+  /** lose reports that an output is not at the front; what was on its way from there or to it is over. */
   private lose(output: KeptOutput): void {
     for (const [fetch, move] of this.moves)
       if (move.output === output && (move.from === NONE || move.to === NONE)) this.moves.delete(fetch);

@@ -36,10 +36,10 @@ export interface WorkflowObserver {
   loaded(device: number, pool: number): void;
   loadFailed(device: number, pool: number, why: string): void;
   evicted(device: number, pool: number): void;
-  /** fetched tells that bytes of an output are sent from a device, or from NONE for the front, to another. */
+  /** fetched reports that bytes of an output are sent from a device, or from NONE for the front, to another. */
   fetched(from: number, to: number, bytes: number): void;
   spilled(device: number): void;
-  /** unneeded tells that an output was dropped before its request ended, as nobody could ask for it any more. */
+  /** unneeded reports that an output was dropped before its request ended, as nobody could ask for it any more. */
   unneeded(): void;
 }
 
@@ -237,14 +237,14 @@ export class LiveWorkflowDriver {
     this.turns.decideSoon();
   }
 
-  /** deviceUp tells that a device takes work from now on. It holds nothing but what it held at the start, or nothing after `deviceDown`. */
+  /** deviceUp reports that a device takes work from now on. It holds nothing but what it held at the start, or nothing after `deviceDown`. */
   deviceUp(device: number): void {
     this.parts.drops.device(device, true);
     this.core.deviceUp(this.now(), device);
     this.turns.decideSoon();
   }
 
-  /** deviceDown tells that a device has ended, and with it what it executed, loaded and kept. */
+  /** deviceDown reports that a device has ended, and with it what it executed, loaded and kept. */
   deviceDown(device: number): void {
     this.parts.drops.device(device, false);
     this.executions.deviceDown(device);

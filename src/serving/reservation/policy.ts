@@ -48,7 +48,7 @@ export type FirstSightRule =
  */
 export type ReviewRule = 'when-due' | 'every-arrival';
 
-/** EVERY_ARRIVAL tells whether an arrival has its model's waiting batch decided anew. */
+/** EVERY_ARRIVAL says whether an arrival has its model's waiting batch decided anew. */
 export const EVERY_ARRIVAL: { readonly [K in ReviewRule]: boolean } = {
   'when-due': false,
   'every-arrival': true,
@@ -58,7 +58,7 @@ export const EVERY_ARRIVAL: { readonly [K in ReviewRule]: boolean } = {
 export interface ReservationPolicy {
   tables: ReservationTableRule;
   lateSingles: LateSingleRule;
-  /** `askOthers` tells whether the other pipelines are asked before a request is dropped. */
+  /** `askOthers` says whether the other pipelines are asked before a request is dropped. */
   askOthers: boolean;
   firstSight: FirstSightRule;
   review: ReviewRule;

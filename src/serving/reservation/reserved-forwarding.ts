@@ -211,7 +211,7 @@ export class ReservedForwarding implements Forwarding {
     return NONE;
   }
 
-  /** isDue tells whether a step is its batch's next, and lacks nothing but the resource. */
+  /** isDue returns whether a step is its batch's next, and lacks nothing but the resource. */
   private isDue(step: number, resource: number): boolean {
     const batch = this.journeys.batchOf(step);
     const isExecution = resource < this.booking.uplinkBase;

@@ -62,7 +62,7 @@ export class RequestBroker {
     this.collects = new Int32Array(topology.devices.length).fill(NONE);
   }
 
-  /** hasDevice tells whether a queue is of a device, and not where tasks wait for one. */
+  /** hasDevice returns whether a queue is of a device, and not where tasks wait for one. */
   hasDevice(queue: number): boolean {
     return this.parts.placement.deviceOf(queue) !== NONE;
   }
@@ -99,7 +99,7 @@ export class RequestBroker {
     return Math.floor(this.queues.latestEnd(urgent) - neededNs);
   }
 
-  /** mayCollect tells whether a device collects from this queue, or from none. */
+  /** mayCollect returns whether a device collects from this queue, or from none. */
   mayCollect(device: number, queue: number): boolean {
     const from = this.collects[device] as number;
     return from === NONE || from === queue;

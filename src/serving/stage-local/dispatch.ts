@@ -13,7 +13,7 @@ export interface Dispatch {
    */
   choose(at: number, up: readonly number[], last: number): number;
   /**
-   * joined tells that a member has come up beside others. It is absent where the rule keeps nothing of members.
+   * joined reports that a member has come up beside others. It is absent where the rule keeps nothing of members.
    * @param others the members of its pool that were up before
    */
   joined?(member: number, others: readonly number[]): void;

@@ -36,7 +36,7 @@ export interface Formation {
    */
   waitUntil(queue: number, pool: number, size: number, device?: number): number;
   /**
-   * entering tells that a task is about to enter a queue. It is absent where batches are formed only when devices take them.
+   * entering reports that a task is about to enter a queue. It is absent where batches are formed only when devices take them.
    */
   entering?(at: number, queue: number, task: number): void;
   /** picksOf chooses the tasks of the next batch of a queue. It is absent where they are the first. */
@@ -153,7 +153,7 @@ class RoomFirst extends Waiting implements Picks {
     return this;
   }
 
-  /** hasAlone tells whether one of so many tasks is to be tried alone. */
+  /** hasAlone returns whether one of so many tasks is to be tried alone. */
   private hasAlone(first: number, count: number): boolean {
     let task = first;
     for (let i = 0; i < count; i++, task = this.queues.next(task)) if (this.queues.isAlone(task)) return true;

@@ -67,7 +67,7 @@ export class Gears {
   }
 
   /**
-   * passed tells that the time has passed, and ends the intervals that are over. Queues are as they were since the last
+   * passed reports that the time has passed, and ends the intervals that are over. Queues are as they were since the last
    * event.
    */
   passed(at: number): void {

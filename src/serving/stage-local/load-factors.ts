@@ -49,7 +49,7 @@ export class LoadFactors {
     this.factors = new Float64Array(pools);
   }
 
-  /** came tells that a task came to a pool. */
+  /** came reports that a task came to a pool. */
   came(at: number, pool: number): void {
     const interval = Math.floor(at / this.intervalNs);
     const place = pool * this.kept + (interval % this.kept);
@@ -60,7 +60,7 @@ export class LoadFactors {
     this.counts[place]! += 1;
   }
 
-  /** isOverloaded tells whether a pool was found to have more work than time. */
+  /** isOverloaded returns whether a pool was found to have more work than time. */
   isOverloaded(pool: number): boolean {
     return this.overloaded[pool] === 1;
   }

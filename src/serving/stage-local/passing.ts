@@ -107,7 +107,7 @@ export class Passing extends AlongEdges implements Onward {
       if (!this.isTaken(edge, task, pool)) this.isNotReachedBy(at, flow, to[edge] as number);
   }
 
-  /** isNotReachedBy tells that one edge into a stage is not taken. */
+  /** isNotReachedBy reports that one edge into a stage is not taken. */
   private isNotReachedBy(at: number, flow: number, stage: number): void {
     const { flows, graph } = this;
     if (!flows.speak(flow, stage)) return;

@@ -243,7 +243,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     return [...queues];
   }
 
-  /** hasOthers tells whether there is another pipeline for the tasks of a pool. */
+  /** hasOthers returns whether there is another pipeline for the tasks of a pool. */
   private hasOthers(pool: number): boolean {
     return (this.columns.pipelines[this.topology.pools[pool]?.model as number] as number) > 1;
   }

@@ -20,7 +20,7 @@ function marginOf(rule: WeighingRule): number {
   }
 }
 
-/** QueuePace tells how fast the tasks of a queue are served, by what is expected of its stage and of those after it. */
+/** QueuePace says how fast the tasks of a queue are served, by what is expected of its stage and of those after it. */
 export class QueuePace {
   private readonly margin: number;
   private at = 0;

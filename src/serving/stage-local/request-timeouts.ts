@@ -50,7 +50,7 @@ export class RequestTimeouts {
     open.insertAfter(model, last, request);
   }
 
-  /** ended tells that a request has its outcome; one that is in no list is passed over. */
+  /** ended reports that a request has its outcome; one that is in no list is passed over. */
   ended(request: number): void {
     if (Number.isNaN(this.endAt[request] ?? Number.NaN)) return;
     this.endAt[request] = Number.NaN;

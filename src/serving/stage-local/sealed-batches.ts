@@ -55,7 +55,7 @@ export class SealedBatches {
     this.batchOf[task] = this.last[queue] as number;
   }
 
-  /** hasRoom tells whether the batch that was begun last in a queue takes one task more. */
+  /** hasRoom returns whether the batch that was begun last in a queue takes one task more. */
   private hasRoom(at: number, queue: number, task: number): boolean {
     if (this.isClosed[queue] === 1) return false;
     if ((this.sizes[queue] as number) >= this.planned(this.requests.poolOf(task))) return false;
@@ -63,7 +63,7 @@ export class SealedBatches {
     return at < sealedAt || (at === sealedAt && this.waits(queue));
   }
 
-  /** waits tells whether a task of the batch that was begun last has not been taken. */
+  /** waits returns whether a task of the batch that was begun last has not been taken. */
   private waits(queue: number): boolean {
     const task = this.queues.last(queue);
     return task !== NONE && this.batchOf[task] === this.last[queue];

@@ -154,7 +154,7 @@ export class StatePlanner {
     return this.loads === undefined ? next : Math.min(next, (this.loadInterval + 1) * this.loadEveryNs);
   }
 
-  /** passed tells that the time has passed, before an event at `at` is told. */
+  /** passed reports that the time has passed, before an event at `at` is told. */
   passed(at: number): void {
     const interval = Math.floor(at / this.loadEveryNs);
     if (interval > this.loadInterval) {
@@ -167,19 +167,19 @@ export class StatePlanner {
     this.share(multiple * this.everyNs);
   }
 
-  /** came tells that a task has come to a stage. */
+  /** came reports that a task has come to a stage. */
   came(at: number, pool: number): void {
     this.loads?.came(at, pool);
   }
 
-  /** kept tells that a task was put into a batch that is to begin at `start` on a device. */
+  /** kept reports that a task was put into a batch that is to begin at `start` on a device. */
   kept(at: number, task: number, pool: number, start: number, device = NONE): void {
     this.queueing.add(at, pool, at - this.requests.queuedAt(task));
     this.waited(task, pool, start - at);
     this.decided(at, task, pool, start, device);
   }
 
-  /** dropped tells that a task was given up whose batch would have begun at `start` on a device. */
+  /** dropped reports that a task was given up whose batch would have begun at `start` on a device. */
   dropped(at: number, task: number, pool: number, start: number, device = NONE): void {
     const { readings } = this.options;
     if (readings?.countsDropped === true) this.queueing.add(at, pool, at - this.requests.queuedAt(task));
@@ -205,7 +205,7 @@ export class StatePlanner {
     if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool, device));
   }
 
-  /** estimatesLater tells whether `laterNs` may be asked. */
+  /** estimatesLater returns whether `laterNs` may be asked. */
   get estimatesLater(): boolean {
     return this.options.estimate !== undefined;
   }
@@ -222,12 +222,12 @@ export class StatePlanner {
     return (longest as Int32Array).reduce((sum, later) => sum + this.durationNs(later), 0);
   }
 
-  /** watchesEdges tells whether `took` is to be told for the tasks of a stage. */
+  /** watchesEdges returns whether `took` is to be told for the tasks of a stage. */
   watchesEdges(pool: number): boolean {
     return this.branches?.watches(pool) ?? false;
   }
 
-  /** took tells which edges a task of a stage takes, as bits in their order. */
+  /** took says which edges a task of a stage takes, as bits in their order. */
   took(pool: number, edges: number): void {
     this.branches?.took(pool, edges);
   }
@@ -237,12 +237,12 @@ export class StatePlanner {
     return this.shares[pool] as number;
   }
 
-  /** sheds tells whether tasks queue for longer than the threshold at this stage, or at a later one. */
+  /** sheds returns whether tasks queue for longer than the threshold at this stage, or at a later one. */
   sheds(pool: number): boolean {
     return this.isShedding[pool] === 1;
   }
 
-  /** isOverloaded tells whether more comes to a stage than it can serve. */
+  /** isOverloaded returns whether more comes to a stage than it can serve. */
   isOverloaded(pool: number): boolean {
     return this.loads?.isOverloaded(pool) ?? false;
   }

@@ -71,7 +71,7 @@ export class TaskMoves {
     if (isNext && this.isDueBefore(queue, task)) this.placement.touched.add(queue);
   }
 
-  /** isDueBefore tells whether who is next in a queue may have to be given up earlier than the task that was before it. */
+  /** isDueBefore returns whether who is next in a queue may have to be given up earlier than the task that was before it. */
   private isDueBefore(queue: number, task: number): boolean {
     const next = this.queues.mostUrgent(queue);
     return next !== NONE && this.queues.latestEnd(next) < this.queues.latestEnd(task);

@@ -70,7 +70,7 @@ export class DeviceClasses {
   }
 
   /**
-   * changed tells that a device has come up or gone.
+   * changed reports that a device has come up or gone.
    * @returns its pool where that has devices of several classes, else NONE
    */
   changed(device: number, isUp: boolean): number {

@@ -152,7 +152,7 @@ export class Durations {
     return this.executions.ns(row, size) + this.transferNs(pool, size);
   }
 
-  /** devicesChanged tells that a device has come up or gone, so that others are expected of its pool. */
+  /** devicesChanged reports that a device has come up or gone, so that others are expected of its pool. */
   devicesChanged(device: number, isUp: boolean): void {
     const pool = this.classes.changed(device, isUp);
     if (pool === NONE) return;

@@ -62,7 +62,7 @@ export class Flows {
   }
 
   /**
-   * speak tells that one more edge into a stage has spoken.
+   * speak reports that one more edge into a stage has spoken.
    * @returns whether all have
    */
   speak(flow: number, stage: number): boolean {
@@ -87,7 +87,7 @@ export class Flows {
     this.verdicts[(this.origin[flow] as number) + stage] = verdict;
   }
 
-  /** isBegunBeside tells whether a stage parallel to this one has taken the row on. */
+  /** isBegunBeside returns whether a stage parallel to this one has taken the row on. */
   isBegunBeside(flow: number, stage: number): boolean {
     return this.begunBeside[(this.origin[flow] as number) + stage] === 1;
   }

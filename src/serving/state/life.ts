@@ -40,7 +40,7 @@ export interface TaskKeeper {
   requeue(at: number, task: number): void;
   /** ended tells, for every task of a request, that the request has its outcome. */
   ended(task: number): void;
-  /** judged tells that a request was served to its end, in time or not, or was turned away. */
+  /** judged reports that a request was served to its end, in time or not, or was turned away. */
   judged(request: number, inTime: boolean): void;
 }
 

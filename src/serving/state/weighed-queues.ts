@@ -87,7 +87,7 @@ export class WeighedQueues implements WaitingTasks {
     this.waitingLevels = new Uint8Array(all.count);
   }
 
-  /** isWeighed tells whether requests of several weights have come. */
+  /** isWeighed returns whether requests of several weights have come. */
   get isWeighed(): boolean {
     return this.weights.length > 1;
   }
@@ -104,7 +104,7 @@ export class WeighedQueues implements WaitingTasks {
     return task;
   }
 
-  /** areSeveral tells whether tasks of several levels wait in a queue. */
+  /** areSeveral returns whether tasks of several levels wait in a queue. */
   areSeveral(queue: number): boolean {
     return (this.waitingLevels[queue] as number) > 1;
   }
@@ -129,7 +129,7 @@ export class WeighedQueues implements WaitingTasks {
     return NONE;
   }
 
-  /** allCanWait tells whether all tasks of a queue that are heavier than a rank can be in time behind one task more. */
+  /** allCanWait returns whether all tasks of a queue that are heavier than a rank can be in time behind one task more. */
   private allCanWait(queue: number, rank: number): boolean {
     const { pace, spanNs, due, levels } = this;
     this.paceOf(queue, pace);

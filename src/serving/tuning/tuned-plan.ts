@@ -70,7 +70,7 @@ const FOLLOWS_LOAD: { readonly [K in TunerName]: boolean } = {
 /** TUNERS lists the tuners by the names that `--tuner` takes. `none` leaves the replicas as they are. */
 export const TUNERS = Object.keys(FOLLOWS_LOAD) as readonly TunerName[];
 
-/** needsLoad tells whether a tuner follows the load that the plan was made for. */
+/** needsLoad returns whether a tuner follows the load that the plan was made for. */
 export function needsLoad(kind: TunerName): boolean {
   return FOLLOWS_LOAD[kind];
 }

@@ -88,7 +88,7 @@ export class ExpectedEnd {
     return nthSmallest(this.ends, draws, Math.max(0, Math.ceil(quantile * draws) - 1));
   }
 
-  /** isBy tells whether that is so by an instant. It draws no more ends than it needs to know. */
+  /** isBy returns whether that is so by an instant. It draws no more ends than it needs to know. */
   isBy(byNs: number, asked: AskedEnd): boolean {
     const { at, request, batch } = asked;
     const { draws, quantile } = this.options;

@@ -119,7 +119,7 @@ export class Histories {
     }
   }
 
-  /** hasSeenEnd tells whether any request of an application was seen to its end: before that, nobody knows what follows. */
+  /** hasSeenEnd returns whether any request of an application was seen to its end: before that, nobody knows what follows. */
   hasSeenEnd(application: number): boolean {
     return find(this.rows[application]?.get(keyOf([]))?.calls ?? [], AT_END) !== undefined;
   }

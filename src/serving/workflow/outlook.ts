@@ -186,7 +186,7 @@ export class Outlook {
     return fromNs + this.residency.loadNs(device, component);
   }
 
-  /** hasRoomFor tells whether a component fits beside all that the device needs for what it has to do. */
+  /** hasRoomFor returns whether a component fits beside all that the device needs for what it has to do. */
   private hasRoomFor(device: number, component: number, loads: readonly ComponentLoad[]): boolean {
     const { residency } = this;
     let free = residency.free(device) + this.unneededBytes(device) - residency.bytesOf(device, component);

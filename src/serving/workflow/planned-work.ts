@@ -145,7 +145,7 @@ export class PlannedWork {
     return [...planned, ...(this.awaited[device] as number[])];
   }
 
-  /** begun tells that a device has begun rows of a component, the first ones. */
+  /** begun reports that a device has begun rows of a component, the first ones. */
   begun(device: number, { component, rows, untilNs }: BegunBatch): void {
     const batches = this.batches[device] as PlannedBatch[];
     this.busyUntil[device] = untilNs;
@@ -158,7 +158,7 @@ export class PlannedWork {
     this.counted(device, component, -rows);
   }
 
-  /** ended tells that a device executes nothing any more. */
+  /** ended reports that a device executes nothing any more. */
   ended(device: number): void {
     this.busyUntil[device] = 0;
     this.running[device] = NONE;

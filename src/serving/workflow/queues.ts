@@ -77,7 +77,7 @@ export class Queues {
     return Object.values(this.stagesOf(device)).flatMap((stage) => [...stage]);
   }
 
-  /** needs tells whether a device has a known task of a component to do. */
+  /** needs returns whether a device has a known task of a component to do. */
   needs(device: number, component: number): boolean {
     return (this.counts[device * this.options.components + component] as number) > 0;
   }
@@ -88,7 +88,7 @@ export class Queues {
     this.changed(task);
   }
 
-  /** changed tells that the inputs of a task are elsewhere than before, or on their way. */
+  /** changed reports that the inputs of a task are elsewhere than before, or on their way. */
   changed(task: Task): void {
     const stages = this.stagesOf(task.device);
     const stage = stages[stageOf(task)];
@@ -101,7 +101,7 @@ export class Queues {
     else inTurn.add(task);
   }
 
-  /** gaveUp tells that a request was given up because it was expected to end late. */
+  /** gaveUp reports that a request was given up because it was expected to end late. */
   gaveUp(at: number): void {
     this.gaveUpNs = at;
   }

@@ -291,7 +291,7 @@ export class RayLikeAllocation implements Allocation {
     return could ? 'later' : 'never';
   }
 
-  /** fits tells whether a device can execute a task of one of its replicas, beside the others. */
+  /** fits returns whether a device can execute a task of one of its replicas, beside the others. */
   private fits(device: number, task: Task): boolean {
     return (
       task.rows <= this.largest(device, task.component) &&

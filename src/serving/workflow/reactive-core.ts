@@ -96,7 +96,7 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
     return false;
   }
 
-  /** arrived tells that a program is to run, which counts as one row. */
+  /** arrived reports that a program is to run, which counts as one row. */
   arrived(_at: number, application: number, deadlineNs: number): number {
     must(this.topology.models[application] !== undefined, 'a program is of no known application');
     const request = this.life.opened(application, deadlineNs);

@@ -52,7 +52,7 @@ export class StepList {
     private readonly belowNs: number,
   ) {}
 
-  /** takes tells whether a step would be kept that comes to so much. */
+  /** takes returns whether a step would be kept that comes to so much. */
   takes(valueNs: number, ownNs: number): boolean {
     this.seen += 1;
     if (valueNs >= this.belowNs) return false;
@@ -111,7 +111,7 @@ export class Frontier {
   }
 
   /**
-   * mayMeet tells whether two tasks without a device could be in one batch. Then a schedule that is earlier is not always better, as
+   * mayMeet returns whether two tasks without a device could be in one batch. Then a schedule that is earlier is not always better, as
    * the second of them may come too late for a batch that begins earlier.
    */
   mayMeet(scheduled: number): boolean {
@@ -184,7 +184,7 @@ export class KeptSchedules {
   }
 
   /**
-   * outperforms tells whether one schedule has done as much as another on the same devices, and is nowhere later. Where two tasks could
+   * outperforms returns whether one schedule has done as much as another on the same devices, and is nowhere later. Where two tasks could
    * still come into one batch, it must be equal.
    */
   private outperforms(one: Schedule, other: Schedule): boolean {
@@ -227,7 +227,7 @@ function isViewAsGood(one: DeviceView, other: DeviceView, { isAsGood, called }: 
   );
 }
 
-/** haveSameBatches tells whether views have the same open batches. One that begins later can be joined by more, so that it must be equal. */
+/** haveSameBatches returns whether views have the same open batches. One that begins later can be joined by more, so that it must be equal. */
 function haveSameBatches(one: DeviceView, other: DeviceView, called: ReadonlySet<number>): boolean {
   const own = one.open.filter(({ component }) => called.has(component));
   const others = other.open.filter(({ component }) => called.has(component));

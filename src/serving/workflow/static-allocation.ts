@@ -190,7 +190,7 @@ export class StaticAllocation implements Allocation {
       for (const task of this.queueOf(component).keys()) this.stranded.tell(task, this.chanceOf(task));
   }
 
-  /** fits tells whether a device can execute a task of a component that it is to hold, beside its other components. */
+  /** fits returns whether a device can execute a task of a component that it is to hold, beside its other components. */
   private fits(device: number, task: Task): boolean {
     return (
       task.rows <= this.largest(device, task.component) && bytesOfInputs([task]) <= this.bytesBeside(device)

@@ -89,33 +89,33 @@ export function placeOn(task: Task, device: number): OutputPlace | undefined {
   return task.places.find((place) => place.device === device);
 }
 
-/** isQueued tells whether a task waits on a device for its inputs, or to be executed. */
+/** isQueued returns whether a task waits on a device for its inputs, or to be executed. */
 export function isQueued({ state, device }: Task): boolean {
   return state === 'called' && device !== NONE;
 }
 
-/** isExecuted tells whether a task was executed, and is not to be executed again. */
+/** isExecuted returns whether a task was executed, and is not to be executed again. */
 export function isExecuted({ state }: Task): boolean {
   return state === 'done' || state === 'lost';
 }
 
-/** areInputsMade tells whether all inputs of a task exist. */
+/** areInputsMade returns whether all inputs of a task exist. */
 export function areInputsMade({ inputs }: Task): boolean {
   return inputs.every(({ state }) => state === 'done');
 }
 
-/** isTakenNow tells whether a device executes a task that takes an output. */
+/** isTakenNow returns whether a device executes a task that takes an output. */
 export function isTakenNow({ readers }: Task, device: number): boolean {
   for (const reader of readers) if (reader.state === 'running' && reader.device === device) return true;
   return false;
 }
 
-/** isAtRest tells whether an output lies in a place, and nothing takes it from there. */
+/** isAtRest returns whether an output lies in a place, and nothing takes it from there. */
 export function isAtRest({ fetch, sends }: OutputPlace): boolean {
   return fetch === NONE && sends === 0;
 }
 
-/** isThere tells whether an output lies on a device. */
+/** isThere returns whether an output lies on a device. */
 export function isThere(task: Task, device: number): boolean {
   return placeOn(task, device)?.fetch === NONE;
 }

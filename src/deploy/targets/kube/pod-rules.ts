@@ -124,7 +124,7 @@ function keyOf({ owner: { file, document }, at }: KubePods): string {
   return JSON.stringify([file, document, at]);
 }
 
-/** isSharedMemory tells whether a path is /dev/shm, or a folder around it that would hide it. */
+/** isSharedMemory returns whether a path is /dev/shm, or a folder around it that would hide it. */
 export function isSharedMemory(path: unknown): boolean {
   return typeof path === 'string' && /^\/(dev(\/shm)?)?$/.test(posix.resolve('/', path));
 }

@@ -12,7 +12,7 @@ export interface RoomAsked {
   readonly pods: number;
 }
 
-/** hasNodeRoom tells whether nodes have enough that is free for pods beside those of the plan. A class without a number has. */
+/** hasNodeRoom returns whether nodes have enough that is free for pods beside those of the plan. A class without a number has. */
 export function hasNodeRoom(plan: StagePlan, asked: readonly RoomAsked[]): boolean {
   const divided = new Set(asked.flatMap(({ deviceClass, level }) => (level > 1 ? [deviceClass] : [])));
   const nodes = nodesOf(plan, divided).map((node) => ({ ...node }));

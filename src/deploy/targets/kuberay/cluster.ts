@@ -70,7 +70,7 @@ export function serviceName({ models }: EngineGraph): string {
   return dnsName(models.map(({ name }) => name).join('-'), SERVICE_LETTERS);
 }
 
-/** hasUpgradeRoom tells whether the workers of a second cluster would find nodes while the first one serves. */
+/** hasUpgradeRoom returns whether the workers of a second cluster would find nodes while the first one serves. */
 export function hasUpgradeRoom(bundle: Pick<PlacedGraph, 'plan' | 'graph'>): boolean {
   const asked = workerGroups(bundle).map(({ deviceClass, virtual, replicas, isOnCpu }) => ({
     deviceClass,

@@ -85,7 +85,7 @@ export function wayFiles(bundle: EngineBundle, dividedBy: 'plugin' | 'claims'): 
   return files.map(([file, text]) => [`${folder}${file}`, text]);
 }
 
-/** hasShares tells whether the device plugin must divide GPUs. */
+/** hasShares returns whether the device plugin must divide GPUs. */
 export function hasShares(units: readonly ServingUnit[]): boolean {
   return units.some(({ isShare }) => isShare);
 }

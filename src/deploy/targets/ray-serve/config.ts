@@ -34,7 +34,7 @@ export function largestBatch({ stages: held }: DeviceGroup, { stages }: EngineGr
   return largestOf(held.map(({ stage }) => (stages[stage] as EngineStage).batch));
 }
 
-/** isOnCpu tells whether the devices of a group are processor cores, emulated ones included. */
+/** isOnCpu returns whether the devices of a group are processor cores, emulated ones included. */
 export function isOnCpu({ run }: DeviceGroup): boolean {
   return run?.provider === 'cpu';
 }

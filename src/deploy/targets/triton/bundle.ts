@@ -51,7 +51,7 @@ export function tritonPlanOf({
   return made;
 }
 
-/** isBatchFirst tells whether the rows of a tensor are its axis 0, one by one, as Triton batches them. */
+/** isBatchFirst returns whether the rows of a tensor are its axis 0, one by one, as Triton batches them. */
 export function isBatchFirst({ batchAxis, shape }: TensorSpec): boolean {
   return batchAxis === 0 && shape[0] === 1;
 }
@@ -142,7 +142,7 @@ function rowsOn(graph: EngineGraph, { routes }: EngineModel, { held }: Layout): 
   }, 0);
 }
 
-/** isPython tells whether what clients call is a Python model. */
+/** isPython returns whether what clients call is a Python model. */
 export function isPython({ graph }: Pick<TritonPlan, 'graph'>, model: EngineModel): boolean {
   return frontKind(graph, model) !== 'ensemble';
 }

@@ -46,7 +46,7 @@ export function ensembleVersions(configs: ReadonlyMap<string, string>): Map<stri
   return new Map(ensembles.map((model) => [versionPath(model), VERSION]));
 }
 
-/** hasOwnConfigs tells whether a kind of server needs another configuration of a model than the first that has it. */
+/** hasOwnConfigs returns whether a kind of server needs another configuration of a model than the first that has it. */
 export function hasOwnConfigs(triton: TritonPlan, layout: Layout): boolean {
   const texts = configsOf(triton);
   return configsOn(triton, layout).some(({ model }) => texts.has(configPath(model, layout.name)));

@@ -44,7 +44,7 @@ function folderName(name: string): string {
  */
 export type FrontKind = 'ensemble' | 'weights' | 'routes' | 'gears';
 
-/** frontKind tells how a model leads to its stages. */
+/** frontKind says how a model leads to its stages. */
 export function frontKind({ gears, stages }: EngineGraph, model: EngineModel): FrontKind {
   if (gears !== undefined) return 'gears';
   const reached = model.routes.flatMap(({ entry }) => reachedFrom(entry, stages));

@@ -39,7 +39,7 @@ export function serverFiles(triton: TritonPlan): Map<string, string> {
 /** MPS_START starts NVIDIA's MPS where it does not run yet. */
 export const MPS_START = 'nvidia-cuda-mps-control -d';
 
-/** needsMps tells whether a server divides GPUs. */
+/** needsMps returns whether a server divides GPUs. */
 export function needsMps(layout: Layout): boolean {
   return !isOnCpu(layout) && [...layout.seats.values()].some((seats) => seats > 1);
 }

@@ -23,7 +23,7 @@ export interface Layout {
   readonly parts: ReadonlyMap<number, number>;
 }
 
-/** isOnCpu tells whether the devices of a layout are processor cores, emulated ones included. */
+/** isOnCpu returns whether the devices of a layout are processor cores, emulated ones included. */
 export function isOnCpu({ run }: Pick<Layout, 'run'>): boolean {
   return run?.provider === 'cpu';
 }

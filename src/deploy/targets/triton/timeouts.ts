@@ -52,7 +52,7 @@ function wholeUs(ns: number): number {
   return Math.max(0, Math.floor(ns / NS_PER_US));
 }
 
-/** isReached tells whether requests of a model can come to a stage. */
+/** isReached returns whether requests of a model can come to a stage. */
 export function isReached(graph: EngineGraph, model: EngineModel, stage: number): boolean {
   if (graph.gears !== undefined) return true;
   return model.routes.some(({ entry }) => reachedFrom(entry, graph.stages).includes(stage));
