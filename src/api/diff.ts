@@ -17,7 +17,7 @@ const MOST_FIELDS = 50;
 
 /** DiffOptions says what of the difference is judged. */
 export interface DiffOptions {
-  /** Whether the plans are judged to be the same, which `checks` then says. */
+  /** check says whether the plans are judged to be the same, which `checks` then says. */
   readonly check?: boolean | undefined;
   /** The figures that are judged in place of that, by name, and how far each may differ. */
   readonly tolerance?: Readonly<Record<string, Tolerance>> | undefined;

@@ -10,7 +10,10 @@ export interface Rests {
   readonly values: readonly object[];
   /** The JSON pointers of what is wrong. What is told of the values there is of no use. */
   readonly wrong: readonly string[];
-  /** Whether a text that names something is wrong, so that what refers to it seems to name nothing. */
+  /**
+   * lacksName says whether a text that names something is wrong, so that what refers to it seems to name
+   * nothing.
+   */
   readonly lacksName: boolean;
 }
 

@@ -5,7 +5,7 @@ import { type BundledProgram, type BundleFile, type Fault, fault, InputError } f
 
 /** Modules whose imports are looked at. */
 const MODULES = ['.js', '.mjs', '.cjs'];
-/** What a module imports of files: `from './x.js'`, `import './x.js'` or `import('./x.js')`. */
+/** The files that a module imports: `from './x.js'`, `import './x.js'` or `import('./x.js')`. */
 const IMPORTS = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])(\.{1,2}\/[^'"\n]+)\1/g;
 /** A program of more files is no program. */
 const MOST_FILES = 256;

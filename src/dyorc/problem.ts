@@ -33,7 +33,7 @@ export interface WorkflowQuestion {
   /** requestsOf draws the requests of the load with a seed. */
   readonly requestsOf: (seed: number) => RequestsToBound;
   readonly simulate: (asked: ToSimulate) => SimulatedSample;
-  /** Whether the search is to end with what it has. */
+  /** interrupted says whether the search is to end with what it has. */
   readonly interrupted: () => boolean;
   readonly tell: (doing: string) => void;
 }

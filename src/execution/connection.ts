@@ -59,7 +59,10 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
   private models = new Set<Promise<void>>();
   private nextId = 0;
   private gone: Failure | undefined;
-  /** Whether this executor has killed the child, so that the child's end says nothing about memory. */
+  /**
+   * killing says whether this executor has killed the child, so that the child's end says nothing about
+   * memory.
+   */
   private killing = false;
   private closing: Promise<void> | undefined;
 

@@ -13,7 +13,7 @@ export interface GearPlan extends Emitted {
   /** How the plan was found. */
   method: CascadeMethod;
   notes?: string[];
-  /** Whether it is proved that no plan is better. */
+  /** status says whether it is proved that no plan is better. */
   status: 'optimal' | 'feasible';
   /** false where an interruption ended the search. */
   reproducible?: boolean;

@@ -11,7 +11,7 @@ export interface PipelinePlan extends Emitted {
   /** How the plan was found. */
   method: PipelineMethod;
   notes?: string[];
-  /** Whether it is proved that no plan costs less; absent where the spec fixes the plan. */
+  /** status says whether it is proved that no plan costs less; absent where the spec fixes the plan. */
   status?: 'optimal' | 'feasible';
   /** False where a clock or an interruption ended the search. */
   reproducible?: boolean;
@@ -239,7 +239,7 @@ export interface PlannedShared {
 
 /** StageClassUse says how many GPUs of a class the plan uses. */
 export interface StageClassUse {
-  /** Whether the class is emulated, as its profiles say. */
+  /** emulated says whether the class is emulated, as its profiles say. */
   emulated?: true;
   /** The whole GPUs that are up. */
   used: number;
@@ -261,6 +261,6 @@ export interface StagePlacement {
   virtual: number;
   /** The names of the stages whose models it holds. */
   stages: string[];
-  /** Whether it is down until it is activated. */
+  /** standby says whether it is down until it is activated. */
   standby?: true;
 }

@@ -6,7 +6,7 @@ export interface PipelineProfile extends Emitted {
   name: string;
   profiles: {
     path: string;
-    /** Whether it was measured now, as it was missing. */
+    /** measured says whether it was measured now, as it was missing. */
     measured: boolean;
   }[];
   samples?: CountedSamples;

@@ -90,7 +90,7 @@ export interface GearDifference {
   readonly batching: ChangedWords;
   readonly accuracy: Partial<Changed>;
   readonly p95Ms: Partial<Changed>;
-  /** Whether devices serve other shares of the same models' requests. */
+  /** sharesDiffer says whether devices serve other shares of the same models' requests. */
   readonly sharesDiffer: boolean;
 }
 

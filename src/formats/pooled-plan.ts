@@ -16,7 +16,7 @@ import type { FigureOverRuns } from './simulation-report.js';
 export interface PooledPlan extends Emitted {
   kind: 'pooled-plan';
   status: 'optimal' | 'feasible';
-  /** Whether the search can be repeated: false when a wall-clock limit ended it. */
+  /** reproducible says whether the search can be repeated: false when a wall-clock limit ended it. */
   reproducible?: boolean;
   /** The baseline that made this plan; its bound is then the baseline's own. */
   baseline?: 'no-partitioning' | 'dart-r';
@@ -183,7 +183,7 @@ export interface PlannedPartition {
  * objective.
  */
 export interface ClassUse {
-  /** Whether the class is emulated, as its profiles say. */
+  /** emulated says whether the class is emulated, as its profiles say. */
   emulated?: true;
   /** The whole GPUs that the plan occupies. */
   used: number;

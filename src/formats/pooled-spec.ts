@@ -132,7 +132,7 @@ export interface PlannerOptions {
   linkThroughput?: boolean;
   /** What fills whole GPUs. Default pool. */
   wholeGpusPer?: 'pool' | 'position' | 'class';
-  /** Whether virtual sizes may differ between the GPUs of a server. Default gpu. */
+  /** virtualPer says whether virtual sizes may differ between the GPUs of a server. Default gpu. */
   virtualPer?: 'gpu' | 'server';
   /** Search for the plan that holds most in simulation, rather than the one that could serve most. */
   hold?: PlanToHold;

@@ -109,7 +109,7 @@ export interface DeviceProfile {
   /** The factor of an emulated device: results are held back to this multiple of the measured time. */
   slowdown?: number;
   emulated?: true;
-  /** Whether its figures come from the files of another tool. */
+  /** imported says whether its figures come from the files of another tool. */
   imported?: true;
   driver?: string;
   memoryBytes?: number;
@@ -149,7 +149,10 @@ export interface Measurement {
     batch: number[];
     virtual: number[];
   };
-  /** Whether everything was measured; false when it was interrupted, and profiling with `resume` goes on. */
+  /**
+   * complete says whether everything was measured; false when it was interrupted, and profiling with `resume`
+   * goes on.
+   */
   complete?: boolean;
   /** The sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
   blockSumOverWhole?: Record<string, WholeLatency>;

@@ -10,12 +10,16 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   /** The seed; with the inputs and options here, it gives the same bytes again. */
   seed: number;
   /**
-   * Whether the run was finished. False means that it was interrupted, and that figures cover only the time until then.
+   * complete says whether the run was finished. False means that it was interrupted, and that figures cover
+   * only the time until then.
    */
   complete: boolean;
   workload: SimulatedWorkload;
   scheduler: SimulatedScheduler;
-  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  /**
+   * transfers says whether transfers took the time of the cluster's links, or none, as in the server of a
+   * bundle.
+   */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
   /** What the engine itself takes, where its figures were simulated. */
@@ -190,7 +194,7 @@ export interface SimulatedVerdicts {
 export interface SimulatedExecution {
   /** Executions take this multiple of the planned time. */
   slow: number;
-  /** Whether execution times vary: not at all, by the profile's spread, or with a stated cv. */
+  /** jitter says whether execution times vary: not at all, by the profile's spread, or with a stated cv. */
   jitter: 'none' | 'profile' | 'cv';
   cv?: number;
 }
@@ -267,7 +271,7 @@ export interface SimulatedCost {
 
 /** SimulatedClass says how busy the GPUs of a device class were. `utilisation` is from 0 to 1. */
 export interface SimulatedClass {
-  /** Whether the class is emulated, as its profiles say. */
+  /** emulated says whether the class is emulated, as its profiles say. */
   emulated?: true;
   /** Where devices come and go, those that are in use at the beginning. */
   virtualGpus: number;

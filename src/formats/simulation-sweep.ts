@@ -12,11 +12,14 @@ import type {
 export interface SimulationSweep extends Emitted, PlanChecks {
   kind: 'simulation-sweep';
   seed: number;
-  /** Whether the sweep was finished; false when it was interrupted: points are missing. */
+  /** complete says whether the sweep was finished; false when it was interrupted: points are missing. */
   complete: boolean;
   workload: SweptWorkload;
   scheduler: SimulatedScheduler;
-  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  /**
+   * transfers says whether transfers took the time of the cluster's links, or none, as in the server of a
+   * bundle.
+   */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
   /** What the engine itself takes, where its figures were simulated. */
@@ -64,7 +67,7 @@ export interface SweptPoint {
 export interface LargestLoad {
   /** The target is reached at this load factor and, unless `atLeast`, missed 0.01 above. */
   loadFactor: number;
-  /** Whether it is the largest that was tried. */
+  /** atLeast says whether it is the largest that was tried. */
   atLeast: boolean;
 }
 

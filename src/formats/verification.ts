@@ -21,7 +21,7 @@ export interface Verification extends Emitted, PlanChecks, GateVerdicts {
   answeredBy?: VerifiedAnswers[];
   /** What the difference comes from; absent where the server did not tell what it measured. */
   causes?: VerifiedCauses;
-  /** Whether the attainments are as near as was asked; absent where nothing was asked. */
+  /** within says whether the attainments are as near as was asked; absent where nothing was asked. */
   within?: { allowed: number; held: boolean };
   /** The profiles that were written with the measured latencies. */
   corrected?: CorrectedProfile[];

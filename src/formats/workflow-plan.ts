@@ -10,7 +10,7 @@ export interface WorkflowPlan extends Emitted {
   /** How the plan was found. */
   method: WorkflowMethod;
   notes?: string[];
-  /** Whether it is proved that no plan is better. */
+  /** status says whether it is proved that no plan is better. */
   status: 'optimal' | 'feasible';
   /** False where an interruption ended the search. */
   reproducible?: boolean;

@@ -20,7 +20,7 @@ import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
-/** What a search alone gives: how near the plan is to the best one, and what was said of it. */
+/** The fields that only a search gives: how near the plan is to the best one, and its notes. */
 const SEARCHED = ['notes', 'status'] as const;
 
 /** EvaluatedFrom is what a plan is evaluated from: its resolved spec, and the arrivals that its gears were tried with. */
@@ -32,12 +32,13 @@ export interface EvaluatedFrom {
 }
 
 /**
- * evaluatedFaults takes the cascades and the placement of a plan as they are, works out everything that follows from them
- * by the code that planned it, and tells where the plan has something else. It searches nothing: that a better plan exists
- * is not found, nor a wrong bound that the plan keeps, nor a wrong reason of `limitedBy`. Where the objective is latency,
- * the minimum queue lengths and the p95 of gears are taken as they are too, because they follow from a latency that the
- * search chose and the plan does not have. What confirms the promise, and the p95 and utilization that its simulations gave,
- * are not simulated again (see `gearPromiseFaults` and `repeatedPromise`).
+ * evaluatedFaults takes the cascades and the placement of a plan as they are, works out everything that
+ * follows from them by the code that planned it, and tells where the plan has something else. It searches
+ * nothing: that a better plan exists is not found, nor a wrong bound that the plan keeps, nor a wrong reason
+ * of `limitedBy`. Where the objective is latency, the minimum queue lengths and the p95 of gears are taken as
+ * they are too, because they follow from a latency that the search chose and the plan does not have. The
+ * figures that confirm the promise, and the p95 and utilization that its simulations gave, are not simulated
+ * again (see `gearPromiseFaults` and `repeatedPromise`).
  *
  * Each gear is simulated once as its planner did, of some ten thousand requests at each rate of its range.
  * @param plan without a fault that `gearPlanFaults` finds
@@ -224,7 +225,7 @@ function figuresOf({ p95Ms, utilization }: GearPlan['gears'][number]) {
   return { p95Ms, utilization };
 }
 
-/** What a file has besides what was planned. */
+/** The fields that a file has besides those that were planned. */
 type Planned = Partial<ReturnType<typeof gearPlanBodyOf>>;
 
 /**

@@ -40,8 +40,9 @@ export interface CascadeSpace {
   /** The best that were found: the most accurate first; of equally accurate ones, the one with the least work first. */
   readonly cascades: readonly Cascade[];
   /**
-   * What no cascade of the scope surpasses, in the same order: to each there is one that is at least as accurate, with no
-   * more work of any model and no higher floor. Where all thresholds were counted, these are the cascades.
+   * The limits that no cascade of the scope surpasses, in the same order: for each cascade there is a limit
+   * that is at least as accurate, with no more work of any model and no higher floor. Where all thresholds
+   * were counted, these are the cascades.
    */
   readonly limits: readonly Cascade[];
   /**
@@ -50,9 +51,12 @@ export interface CascadeSpace {
    */
   readonly limitsByModel?: readonly Cascade[];
   readonly scope: GearScope;
-  /** Whether all sequences were counted that ever are, so that a plan which reaches its bound is optimal. */
+  /**
+   * isWhole says whether all sequences were counted that ever are, so that a plan which reaches its bound is
+   * optimal.
+   */
   readonly isWhole: boolean;
-  /** Whether an interruption came before all that is counted to the end was counted. */
+  /** isCut says whether an interruption came before all that is counted to the end was counted. */
   readonly isCut: boolean;
 }
 
@@ -69,8 +73,8 @@ export interface CascadeSpace {
  * Where a device does not hold all models, less work is not always better: it may be that of a model which few devices
  * hold. Cascades of each set of models are compared by the work of each model then.
  *
- * It is all counted work. Where longer sequences would take too much of it, or it is interrupted, the scope says which were
- * counted. What was counted to the end is remembered as long as its models are.
+ * It is all counted work. Where longer sequences would take too much of it, or it is interrupted, the scope
+ * says which were counted. A complete count is remembered as long as its models are.
  */
 export function cascadeSpace(space: SearchSpace, interrupted: () => boolean = () => false): CascadeSpace {
   const { models, thresholds, quantile, combinations } = space;
@@ -79,7 +83,7 @@ export function cascadeSpace(space: SearchSpace, interrupted: () => boolean = ()
   const before = known.get(key);
   if (before !== undefined) return before;
   const found = new SpaceSearch(space, interrupted).run(MOST_STEPS);
-  // What an interruption ended may be counted further the next time.
+  // A count that an interruption ended may be continued the next time.
   if (!found.isCut) spaces.set(models, known.set(key, found));
   return found;
 }

@@ -141,8 +141,8 @@ export class GearRun {
   /** How often a request came to a queue or a batch began, so far. */
   events = 0;
   /**
-   * Whether every queue was empty at some time in the second half of the arrivals. Where one was not, more comes than is
-   * served, and waiting grows without an end.
+   * keptUp says whether every queue was empty at some time in the second half of the arrivals. Where one was
+   * not, more comes than is served, and waiting grows without an end.
    */
   keptUp = true;
   /** How long each device was busy, in all. */

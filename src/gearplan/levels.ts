@@ -46,7 +46,7 @@ function byRank(ranks: Int32Array, count: number): Int32Array {
 /** Thresholds are some thresholds of a model by their ranks, ascending, and divides the samples into bins between them. */
 export interface Thresholds {
   readonly thresholds: Int32Array;
-  /** Whether no other threshold divides the samples otherwise. */
+  /** isWhole says whether no other threshold divides the samples otherwise. */
   readonly isWhole: boolean;
   /** How many of the thresholds each sample is not below. */
   readonly bins: Int32Array;

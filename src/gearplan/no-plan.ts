@@ -181,7 +181,7 @@ function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | und
   const { value } = answer.solution;
   const objective = question.spec.planner?.objective;
   if (objective === 'devices' || objective === 'cost') return value;
-  // What is made best otherwise may have no plan that holds where the fewest devices have one.
+  // Under other objectives, the fewest devices for which a plan exists may be too few for a plan that holds.
   return MORE_DEVICES.map((factor) => Math.ceil(factor * value)).find(
     (devices) => 'solution' in solvedFamily(question, of, own(devices)),
   );
@@ -196,7 +196,7 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
   });
   const answer = solvedFamily(question, of, { ...asked, objective: 'latency' });
   if (!('solution' in answer)) return undefined;
-  // What is told is a figure of few digits, with which the spec itself has a plan.
+  // The reported figure has few digits, and the spec itself has a plan with it.
   for (const factor of LONGER) {
     const latencyMs = toldUp(factor * answer.solution.value);
     const problem = { ...of.problem, latencyNs: latencyMs * NS_PER_MS };

@@ -40,7 +40,7 @@ export interface GearChoice {
   readonly scope: GearScope;
   /** No cascade of the scope is more accurate. */
   readonly most: number;
-  /** Whether every cascade was tried in every range, wherever that could be better. */
+  /** isBest says whether every cascade was tried in every range, wherever that could be better. */
   readonly isBest: boolean;
   /**
    * Present where one cascade serves all ranges: why the next more accurate one does not, as far as that is known.
@@ -82,7 +82,7 @@ export interface SearchEnd {
 /** SearchTools are what a search is done with. */
 export interface SearchTools {
   readonly arrivalsOf: ArrivalsOf;
-  /** What gears gave in other searches of the same models, which are not tried again. */
+  /** The results of gears in other searches of the same models, which are not tried again. */
   readonly tried?: TriedGears;
   /** Solves the placement where placements are too many to look at. Without it, the loop's is the first. */
   readonly solvePlacement?: PlacementSolver;
@@ -91,7 +91,7 @@ export interface SearchTools {
 /** GearSearchOptions says how a plan is searched. */
 export interface GearSearchOptions extends SearchEnd, SearchTools {
   readonly method?: GearMethod;
-  /** Whether single models are tried too that others surpass. */
+  /** surpassed says whether single models are tried too that others surpass. */
   readonly surpassed?: boolean;
   /** The cascades to choose from, where they are known, with their limits: those of `cascadeSpace`. */
   readonly space?: CascadeSpace;

@@ -69,7 +69,7 @@ interface JudgedRate {
   readonly mean: number;
   /** The gears under which most requests were late, where the rate is not held. */
   readonly blamed?: readonly number[];
-  /** What confirms the rate. */
+  /** The simulations that confirm the rate. */
   readonly confirmed?: ConfirmedRate;
 }
 
@@ -108,11 +108,11 @@ export interface HeldPlan {
   readonly gears: readonly { readonly p95Ms: number; readonly utilization: number }[];
 }
 
-/** What is promised of all plans that are judged. */
+/** The promise of all plans that are judged. */
 interface Promised {
   readonly promisedMs: number;
   readonly quantile: number;
-  /** Whether no more is to be simulated than what confirms a plan. */
+  /** isStopped says whether no more is to be simulated than what confirms a plan. */
   readonly isStopped?: () => boolean;
   /** The first seed of the runs that confirm a rate, where a promise is repeated. */
   readonly firstSeedOf?: (rps: number) => number | undefined;

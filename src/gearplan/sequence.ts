@@ -218,9 +218,9 @@ export class Sequence {
 }
 
 interface Tables {
-  /** Those that stay at each step but the last, rightly. */
+  /** The samples that stay at each step but the last, and are answered rightly there. */
   readonly stays: readonly Int32Array[];
-  /** Those that come to the last step, which is right about them. */
+  /** The samples that come to the last step and are answered rightly there. */
   readonly ends: Int32Array;
   /** 1 where a place is a cell, whose lower end is the threshold before. */
   readonly shift: 0 | 1;

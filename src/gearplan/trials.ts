@@ -265,7 +265,7 @@ function slowestBut(times: Float64Array, mostLate: number): number {
 
 /** valueAt is the value that would stand at a place if they were sorted. It puts them in another order. */
 export function valueAt(values: Float64Array, place: number): number {
-  // It only reads and exchanges values, which columns allow as lists do.
+  // Quickselect only reads and exchanges values, which columns allow as lists do.
   quickselect(values as unknown as number[], place);
   return values[place] as number;
 }

@@ -26,7 +26,7 @@ type CheaperTools = Pick<HoldTools, 'bounds' | 'ranked' | 'isOver' | 'onProgress
  * price has steps of whole GPUs, so a little headroom may cost one.
  */
 export class CheaperPlans {
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   isCut = false;
   private readonly rps: readonly number[];
   private from: Cheaper | undefined;

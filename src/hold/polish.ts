@@ -29,7 +29,7 @@ const MOST_VARIANTS = 60;
 export class Polish {
   /** How many variants were simulated. */
   variants = 0;
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   isCut = false;
   private requests = 0;
   private readonly tried = new Set<string>();

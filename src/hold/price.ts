@@ -41,7 +41,7 @@ export class PriceConfirmation {
   private ranked = 0;
   /** The rates of the plan that came closest to all of them, of those that were ranked or judged and failed. */
   closestRps: readonly number[] | undefined;
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   isCut = false;
 
   constructor(

@@ -26,7 +26,7 @@ export function comparedOf(trials: readonly HoldTrial[]): HoldTrial[] {
   const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
   const close = ranked.filter(({ value }) => value >= least && value > 0);
   const compared = close.slice(0, MOST_RANKED);
-  // What is found is never below the best plan of one margin for all models, by the seeds that rank.
+  // The result is never below the best plan of one margin for all models, by the seeds that rank.
   const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
   if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings))) compared.push(single);
   return compared;
@@ -34,7 +34,7 @@ export function comparedOf(trials: readonly HoldTrial[]): HoldTrial[] {
 
 /** Ranking finds the plan that holds most by the ranking seeds, of trials and of plans with GPUs moved. */
 export class Ranking {
-  /** Whether the time was over before all was compared. */
+  /** isCut says whether the time was over before all was compared. */
   isCut = false;
 
   /** @param enough a value that is enough: nothing that holds more is looked for */

@@ -39,7 +39,7 @@ export function leadOf(
 export interface Confirmed extends HoldTrial {
   readonly rates: HeldRates;
   readonly seeds: readonly number[];
-  /** What moving GPUs between pools did; absent where none was tried to be moved. */
+  /** The results of moving GPUs between pools; absent where no move was tried. */
   readonly moves?: { readonly variants: number; readonly moved: number };
 }
 

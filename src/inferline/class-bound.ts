@@ -15,11 +15,11 @@ const MOST_ESTIMATES = 64;
 const MOST_SERVED = 6_000_000;
 
 /**
- * classBound gives a cost below which no configuration is feasible: the least over all choices of a class for every
- * stage. A choice bounds more than its stages alone. On its class, a stage takes at least its shortest batch, so that
- * the others have less of the SLO left; the requests of a route whose stages take longer than the SLO together are all
- * late, and may not be more than an objective allows. What is left bounds the replicas of every stage (`leastReplicas`),
- * and they may not be more than the cluster has.
+ * classBound gives a cost below which no configuration is feasible: the least over all choices of a class for
+ * every stage. A choice bounds more than its stages alone. On its class, a stage takes at least its shortest
+ * batch, so that the others have less of the SLO left; the requests of a route whose stages take longer than
+ * the SLO together are all late, and may not be more than an objective allows. The remaining time bounds the
+ * replicas of every stage (`leastReplicas`), and they may not be more than the cluster has.
  *
  * Then the Estimator is asked about the stages of the cheapest choice where requests begin: whether one with its replicas,
  * in batches of any size, meets the objectives beside stages that delay nothing. Where it does not, no configuration does

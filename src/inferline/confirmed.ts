@@ -42,7 +42,7 @@ export function confirmedPlan(
   const serving = pipelineServing(spec);
   const plan = configuredPlan(configuration, planned, serving);
   if (servesInOrder(serving)) return { plan, configuration };
-  // What serves in order of arrival does not weigh requests.
+  // A scheduler that serves in order of arrival does not weigh requests.
   if (spec.serving === undefined && !areWeighed(spec.applications))
     return { plan: servedUnnamed(configuration, planned, plan), configuration };
   if (missedObjectives(plan).length === 0) return { plan, configuration };

@@ -12,7 +12,7 @@ import {
   withOption,
 } from './trials.js';
 
-/** What is planned for first has so many requests at most. */
+/** The first part of the sample that is planned for has at most this many requests. */
 const PART = 20_000;
 /** Over more requests than this, detours would take minutes. */
 const MOST_DETOURED = 300_000;

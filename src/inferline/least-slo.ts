@@ -23,9 +23,12 @@ type Solved =
 type SolveSlos = (input: PlannerInput, isStep: boolean) => Solved;
 
 const MOST_STRETCH = 2 ** 20;
-/** What is told and what is known to be missed are no further apart than this, with the rounding of what is told. */
+/**
+ * The SLO that is reported and the SLO that is known to be missed are no further apart than this factor, with
+ * the rounding of the former.
+ */
 const FINE = 1.015;
-/** What is met over idle links is missed if it is shorter by this part. */
+/** An SLO that is met over idle links is missed if it is shorter by this factor. */
 const SHORTER = 0.98;
 /** While batches may wait for links, SLOs that are missed are tried so much longer, so many times. */
 const LONGER = 1.4;
@@ -93,7 +96,7 @@ function told(sloNs: readonly number[], factor: number): number[] {
 /** AskedSlos asks whether SLOs can be met, and counts the estimates of all questions. */
 class AskedSlos {
   private estimates = 0;
-  /** Whether a step was left open, which then counted as missed. */
+  /** isOpen says whether a step was left open, which then counted as missed. */
   isOpen = false;
 
   constructor(
@@ -111,7 +114,7 @@ class AskedSlos {
   leastFactor(shortest: readonly number[]): number | undefined {
     const asks = (factor: number) => this.isMet(told(shortest, factor));
     const { objectives } = this.input.problem;
-    // What was asked for is known to be missed.
+    // The SLOs that were asked for are known to be missed.
     const isAsked = told(shortest, 1).every((sloNs, k) => sloNs === objectives[k]?.sloNs);
     let [missed, met] = [1, 1];
     let answer = isAsked ? false : asks(1);

@@ -23,7 +23,7 @@ export interface NearestLinked {
   readonly configuration: Configuration;
   /** The share of requests in time, by objective, in a draw that missed one. */
   readonly attainments: readonly number[];
-  /** Whether a limit of the input cut the search off. */
+  /** isCut says whether a limit of the input cut the search off. */
   readonly isCut: boolean;
 }
 
@@ -109,7 +109,7 @@ type Missed = Omit<NearestLinked, 'isCut'>;
 export class ServedRuns {
   /** The configurations that were served. */
   count = 0;
-  /** What came nearest to the objectives, of all that missed them. */
+  /** The configuration that came nearest to the objectives, of all that missed them. */
   nearest: Missed | undefined;
   private served = 0;
   /** The draws, the one that missed last first. */

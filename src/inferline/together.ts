@@ -19,7 +19,7 @@ export type PartAnswer<Plan> =
   | { readonly status: 'feasible'; readonly part: PartPlan<Plan> }
   | {
       readonly status: 'infeasible';
-      /** Whether it is proved of all schedulers; true where absent. */
+      /** isProved says whether it is proved of all schedulers; true where absent. */
       readonly isProved?: boolean;
       readonly part?: undefined;
     }
@@ -49,7 +49,10 @@ export type TogetherOutcome<Plan> =
     }
   | {
       readonly status: 'infeasible';
-      /** Whether it is proved of all schedulers, or only of those that serve in order of arrival. */
+      /**
+       * isProved says whether it is proved of all schedulers, or only of those that serve in order of
+       * arrival.
+       */
       readonly isProved: boolean;
       /** The pipelines that have no plan even alone on the cluster. */
       readonly alone: readonly number[];
@@ -146,7 +149,10 @@ class SharedSearch<Plan> {
     return this.solves >= mostSolves || this.branches >= MOST_BRANCHES || stop?.() === true;
   }
 
-  /** answers plans every pipeline with the devices that it may use. What was asked before is not asked again. */
+  /**
+   * answers plans every pipeline with the devices that it may use. A question that was answered before is not
+   * asked again.
+   */
   async answers(counts: readonly ClassCounts[]): Promise<PartAnswer<Plan>[]> {
     const answers: PartAnswer<Plan>[] = [];
     for (const [pipeline, own] of counts.entries()) answers.push(await this.answer(pipeline, own));

@@ -7,7 +7,7 @@ export interface ClientAccessOptions extends TlsPaths {
   readonly headers?: readonly string[] | undefined;
   /** A file with the token that is sent as Bearer. */
   readonly tokenFile?: string | undefined;
-  /** Whether the certificate of the server is not looked at. */
+  /** insecure says whether the certificate of the server is not looked at. */
   readonly insecure?: boolean | undefined;
 }
 

@@ -162,9 +162,9 @@ export class LoadTally {
     >,
     sending: {
       readonly seconds: number;
-      /** Whether the client gave up sending the rest of the load. */
+      /** stoppedShort says whether the client gave up sending the rest of the load. */
       readonly stoppedShort: boolean;
-      /** Whether every request was of a model with an SLO. Without, there is no attainment. */
+      /** hasSlo says whether every request was of a model with an SLO. Without, there is no attainment. */
       readonly hasSlo: boolean;
     },
   ): LoadReport {

@@ -6,7 +6,10 @@ export interface RemoteModel {
   name: string;
   inputs: TensorSpec[];
   outputs: TensorSpec[];
-  /** Whether an answer may lack outputs, those of branches that were not taken, without saying which. */
+  /**
+   * mayLackOutputs says whether an answer may lack outputs, those of branches that were not taken, without
+   * saying which.
+   */
   mayLackOutputs?: true;
   sloMs?: number;
   /** The rate that it was planned for, and its weight among the models. Servers of others do not tell these. */

@@ -31,8 +31,8 @@ export interface LoadOptions {
   /** check says whether an answer is right. A wrong answer counts as failed. */
   check?: (response: LoadResponse) => boolean;
   /**
-   * Whether tensors are sent, and asked for, as bytes or as JSON; by default as bytes where the server tells that it takes
-   * them, and for models of float16, which JSON does not carry.
+   * tensors says whether tensors are sent, and asked for, as bytes or as JSON; by default as bytes where the
+   * server tells that it takes them, and for models of float16, which JSON does not carry.
    */
   tensors?: TensorsAs;
   /** The largest number of connections; the default is 512. */

@@ -24,7 +24,10 @@ export interface PipelineFiles {
   readonly profiles: readonly StageProfile[];
   /** The mean rate of the spec's trace, where it names one that has a rate. */
   readonly traceRps?: number | undefined;
-  /** Whether the spec's trace lists arrivals, or counts them by interval, so that each draw places them anew. */
+  /**
+   * traceKind says whether the spec's trace lists arrivals, or counts them by interval, so that each draw
+   * places them anew.
+   */
   readonly traceKind?: 'arrivals' | 'counts' | undefined;
 }
 
@@ -72,7 +75,7 @@ export interface DeviceSet {
   readonly stages: readonly number[];
   readonly replicas: number;
   readonly standby: number;
-  /** Whether the spec lists it as shared. */
+  /** shared says whether the spec lists it as shared. */
   readonly shared: boolean;
 }
 

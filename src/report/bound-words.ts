@@ -6,7 +6,10 @@ interface Bounded {
   readonly bound: number;
   /** By default what the larger of both is more than the smaller; null where none is known. */
   readonly gap?: number | null | undefined;
-  /** Whether the figure is a share itself, whose distance in percentage points is then told beside the gap. */
+  /**
+   * isShare says whether the figure is a share itself, whose distance in percentage points is then told
+   * beside the gap.
+   */
   readonly isShare?: boolean;
 }
 

@@ -79,7 +79,7 @@ export class Bodies {
       }
       target.set(chunk, end);
       end = needed;
-      // What is inflated comes in pieces of memory that zlib goes on to use.
+      // Inflated data comes in pieces of memory that zlib goes on to use.
       if (encoding === 'identity') freeMemory(chunk);
     };
     const onEnd = () => over(bytesAfter(unread(), encoding));
@@ -179,7 +179,7 @@ interface BodySource {
   readonly encoding: Encoding;
   /** unread says how many bytes have come, by its end, that are behind the compressed data. */
   readonly unread: () => number;
-  /** leave ends the inflating. What still comes of the request is thrown away. */
+  /** leave ends the inflating. The rest of the request's bytes is thrown away. */
   readonly leave: () => void;
 }
 
@@ -196,7 +196,7 @@ function sourceOf(raw: IncomingMessage): BodySource {
   const leave = () => {
     raw.unpipe(bytes);
     raw.resume();
-    // It may fail once more as it ends.
+    // The stream may fail once more as it ends.
     bytes.on('error', () => {}).destroy();
   };
   return { bytes, encoding, unread: () => came - bytes.bytesWritten, leave };

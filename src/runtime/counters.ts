@@ -55,7 +55,7 @@ export class Counters {
   readonly registry = new Registry();
   readonly sums: ModelSums[];
   readonly times: ExecutionTimes;
-  /** What became of all requests so far. */
+  /** The outcomes of all requests so far. */
   readonly endings: EndedRequests = {
     in_time: 0,
     late: 0,
@@ -69,8 +69,9 @@ export class Counters {
   /** By the first of the models that share pools, all of them: a batch is one of each. */
   private readonly sharers: readonly (readonly number[])[];
   /**
-   * Whether rows count as executed by the batches of last partitions. Where routes are no chains, rows may end after several
-   * stages, or pass several last ones; and of models that share pools, a batch may hold rows of several.
+   * countsByBatch says whether rows count as executed by the batches of last partitions. Where routes are no
+   * chains, rows may end after several stages, or pass several last ones; and of models that share pools, a
+   * batch may hold rows of several.
    */
   private readonly countsByBatch: boolean;
   private readonly nv = nvCounters(this.registry);
@@ -182,7 +183,10 @@ export class Counters {
     }
   }
 
-  /** endedWith counts a request's outcome by its priority, where the plan has some. Those that it does not name are 0. */
+  /**
+   * endedWith counts a request's outcome by its priority, where the plan has some. Priorities that the plan
+   * does not name are 0.
+   */
   endedWith(model: number, priority: number, ending: Ending): void {
     const { priorities } = this.bundle.plan.serving ?? {};
     if (priorities === undefined) return;

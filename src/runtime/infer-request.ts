@@ -50,14 +50,16 @@ export interface InferRequest {
   outputs: { name: string; binary: boolean }[];
   /** The client's own timeout, where it gave one. It counts when it is shorter than the model's SLO. */
   timeoutUs?: number;
-  /** What the client sent as its priority: 1 is the most urgent, and the default level is left out. */
+  /** The priority that the client sent: 1 is the most urgent, and the default level is left out. */
   priority?: number;
 }
 
 const NO_BYTES: Uint8Array = new Uint8Array();
 /** JSON of at most so many bytes is parsed at once, which takes about a millisecond. */
 const WHOLE_BYTES = 64 * 1024;
-/** What long JSON may hold beside the data of the inputs: so many bytes, and so many values, with more for each tensor. */
+/**
+ * The most bytes and values that long JSON may hold beside the data of the inputs, with more for each tensor.
+ */
 const REST_BYTES = 4 * 1024 * 1024;
 const REST_VALUES = 16_384;
 const TENSOR_VALUES = 128;

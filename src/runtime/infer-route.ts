@@ -67,7 +67,7 @@ function admit(intake: Intake, exchange: Exchange, read: () => void): void {
   }
 }
 
-/** infer reads a request, submits it, and answers by how it ended. What takes long is done in turns. */
+/** infer reads a request, submits it, and answers by how it ended. Long work is done in turns. */
 async function infer(parts: InferParts, { request, reply }: Exchange): Promise<FastifyReply> {
   const { intake, bodies, turns } = parts;
   const isWanted = () => !reply.raw.closed;

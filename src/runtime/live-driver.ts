@@ -20,7 +20,7 @@ import { RowInFlight } from './rows-in-flight.js';
 import { answerOf, feedsOf, keepOutputs, type RowsAnswer } from './tensors-of-rows.js';
 import { toldOf } from './told-of.js';
 
-/** What `Drops.ending` calls the entry. */
+/** The place that `Drops.ending` calls the entry. */
 const NOWHERE = -1;
 
 /** Ending says how a request ended. */
@@ -289,7 +289,7 @@ export class LiveDriver {
         else this.begun.push(this.execute(this.handed(a), b));
         return;
       case Decision.transfer:
-        // One process holds all tensors, so that nothing has to be moved.
+        // All tensors are in one process, so nothing has to be moved.
         this.moved.push(a);
         return;
       case Decision.answer:

@@ -17,7 +17,7 @@ export interface SubmitOptions {
   readonly wholeNs?: number;
   /** The client's own timeout. It counts when it is shorter than the model's SLO. */
   readonly timeoutUs?: number | undefined;
-  /** What the client sent as its priority; the default level where absent. */
+  /** The priority that the client sent; the default level where absent. */
   readonly priority?: number | undefined;
   /** Tells that the client is gone, and wants no answer any more. */
   readonly signal?: GoneSignal;
@@ -46,9 +46,12 @@ export interface RefusedTensors {
 /** Admitted says whether the tensors of a request that a client announces are worth reading. */
 export type Admitted =
   | UnknownModel
-  /** They are. `ended` is to be called when they have been read (true), or will not come (false). */
+  /**
+   * The tensors are needed. `ended` is to be called when they have been read (true), or will not come
+   * (false).
+   */
   | { readonly kind: 'admitted'; readonly ended: (isIn: boolean) => void }
-  /** They are not: the request is dropped without them. */
+  /** The tensors are not needed: the request is dropped without them. */
   | { readonly kind: 'turnedAway'; readonly ending: Promise<DroppedEnding> };
 
 type DroppedEnding = Extract<Ending, { kind: 'dropped' }>;
@@ -79,7 +82,7 @@ export class Intake {
   admit(called: CalledModel): Admitted {
     const model = findModel(this.bundle, called);
     if (typeof model !== 'number') return model;
-    // What a request weighs is not known before it is read.
+    // The weight of a request is not known before the request is read.
     if (this.priorities !== undefined || !this.admission.wouldDrop(model))
       return { kind: 'admitted', ended: this.admission.reading(model) };
     this.counters.arrived(model);

@@ -22,7 +22,7 @@ const HEARD = [
   'drain',
   'decide',
 ] as const satisfies (keyof ServingCore)[];
-/** What a core of workflows alone hears. */
+/** The events that only a core of workflows hears. */
 const HEARD_OF_WORKFLOWS = [
   'sized',
   'submitted',

@@ -61,7 +61,7 @@ export interface SimulatedLoadOptions {
 
 /** BegunLoadOptions adds how a load begins whose rates never change: a promise begins as in the runs that confirmed it. */
 export interface BegunLoadOptions extends SimulatedLoadOptions {
-  /** What comes before the duration, and does not count. */
+  /** The load before the duration, which does not count. */
   readonly warmUp?: DrawnWarmUp | undefined;
   /** The functions that a trace counts are dealt to so many models in turn, which are all that there are. */
   readonly groups?: number | undefined;

@@ -8,7 +8,7 @@ export interface RatedModel {
   readonly name: string;
   readonly throughputRps: number;
   readonly weight: number;
-  /** What the load is of that it shares with others: each request of that load belongs to one of them. */
+  /** The name of the load that it shares with others: each request of that load belongs to one of them. */
   readonly loadOf?: string;
   /** The rate that a plan was seen to hold. */
   readonly heldRps?: number;

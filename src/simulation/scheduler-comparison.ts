@@ -66,10 +66,11 @@ export function comparedWindowFaults(
 }
 
 /**
- * runComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each: requests then
- * arrive at the same instants, and models say the same of them. The document does not depend on the number of threads.
- * After an abort, runs that are not done are given up. Those seeds count, from the first on, that are done for every
- * scheduler; where the first is not, the rows are of those schedulers for which it is.
+ * runComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each:
+ * requests then arrive at the same instants, and models say the same of them. The document does not depend on
+ * the number of threads. After an abort, runs that are not done are given up. The leading seeds that are done
+ * for every scheduler count; where the first seed is not done for all, the rows are those of the schedulers
+ * for which it is.
  */
 export async function runComparison(
   comparing: Comparing,

@@ -37,7 +37,7 @@ export class ReplayedProgram {
   private readonly isForAnswer: Uint8Array;
   private callsLeft: number;
   private readsLeft: number;
-  /** Whether the request has its outcome, so that no more is called. */
+  /** isOver says whether the request has its outcome, so that no more is called. */
   isOver = false;
 
   constructor(

@@ -63,7 +63,10 @@ export class StandbyDevices {
     if (this.states[device] === State.retires) this.isOff(at, device);
   }
 
-  /** usedUntil is how long each device was in use until then. One that was activated later was not. */
+  /**
+   * usedUntil is how long each device was in use until then. A device that was activated after that time was
+   * not in use.
+   */
   usedUntil(at: number): Float64Array {
     return this.used.map((used, device) =>
       this.states[device] === State.standby ? used : used + Math.max(0, at - (this.since[device] as number)),

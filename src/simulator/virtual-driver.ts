@@ -295,7 +295,7 @@ export class VirtualDriver {
   private carryOut(): void {
     const { decisions } = this;
     for (let i = 0; i < decisions.count; i++) {
-      // The rows hold doubles. What is a number of a batch, device or request goes on as an integer.
+      // The rows hold doubles. The numbers of batches, devices and requests go on as integers.
       const a = decisions.a(i);
       const kind = decisions.kind(i);
       switch (kind) {

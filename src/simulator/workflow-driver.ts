@@ -51,7 +51,7 @@ export interface DrivenWorkflows {
   /** runOf gives what the program of a request does. `order` is the number of requests that came before it. */
   readonly runOf: (order: number, application: number) => RecordedRun;
   readonly observers: readonly SimulationObserver[];
-  /** What goes wrong: nothing where it is absent. */
+  /** The troubles of the run: none where absent. */
   readonly troubles?: readonly Trouble[];
   /** fails tells of a batch that has been executed whether it gave no results. */
   readonly fails?: (batch: number) => boolean;
@@ -74,7 +74,10 @@ export interface WorkflowSummary {
   loads: number;
   evictions: number;
   fetches: number;
-  /** What programs were expected to do next, and did, and the schedules that were looked at: 0 where the core does neither. */
+  /**
+   * The calls that programs were expected to make next, those that they made, and the schedules that were
+   * looked at: 0 where the core does neither.
+   */
   guesses: GuessCounts;
   schedulesLookedAt: number;
 }
@@ -121,7 +124,10 @@ export class WorkflowDriver {
     return this.summary();
   }
 
-  /** open lets all devices come up at 0. Who calls it takes the run's steps by itself, as of several drivers side by side. */
+  /**
+   * open lets all devices come up at 0. A caller of `open` takes the run's steps itself, for instance those
+   * of several drivers side by side.
+   */
   open(): void {
     const { core, topology, arrivals, troubles = [] } = this.driven;
     this.watchers.begun({

@@ -89,7 +89,7 @@ export class WorkflowPrograms {
    * Where a program thinks before a call, it is made after that.
    */
   private makeAll(at: number, program: ReplayedProgram, released: readonly number[]): void {
-    // Those to be made now, the first one last.
+    // The calls to be made now, the first one last.
     const due: number[] = [];
     const add = (calls: readonly number[]) => {
       for (const call of calls)

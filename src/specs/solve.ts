@@ -25,7 +25,7 @@ export interface PlanSolved<T extends KindTypes> {
   readonly outcome: T['outcome'];
   readonly plan: T['plan'];
   readonly warnings: readonly string[];
-  /** Whether a limit or gap that was asked for ended the search, or was not reached. */
+  /** limitReached says whether a limit or gap that was asked for ended the search, or was not reached. */
   readonly limitReached: boolean;
   readonly explanation?: T['explanation'];
   readonly document: T['plan'] & { solver: NoPlan['solver']; explanation?: T['explanation'] };

@@ -85,7 +85,7 @@ export interface PlanFound<T extends KindTypes> {
   readonly isFound: true;
   readonly cluster: OpenCluster;
   readonly profiles: readonly Profile[];
-  /** Whether a limit or gap that was asked for ended the search, or was not reached. */
+  /** limitReached says whether a limit or gap that was asked for ended the search, or was not reached. */
   readonly limitReached: boolean;
   readonly solver: NoPlan['solver'];
   readonly explanation?: T['explanation'];
@@ -165,7 +165,7 @@ export interface ComparingOf<T extends KindTypes> {
   readonly options: Pick<OptionsTaken, 'gap' | 'hold'>;
   /** refuse refuses options that do not go with what the spec itself asks for. It reads no file. @throws InputError */
   refuse(spec: Loaded<T['spec']>, options: CompareOptions): Promise<void>;
-  /** Whether rows trade a cost for something else, so that some are on a frontier. */
+  /** hasFrontier says whether rows trade a cost for something else, so that some are on a frontier. */
   readonly hasFrontier: boolean;
   load(spec: Loaded<T['spec']>): Promise<T['compared']>;
   /**

@@ -69,7 +69,10 @@ export class TraceReader implements LineSink {
   private started = false;
   private json: string[] | undefined;
   private jsonLength = 0;
-  /** Whether the first line of JSON was looked at, which tells a list of objects by line from one document. */
+  /**
+   * isJsonKnown says whether the first line of JSON was looked at, which tells a list of objects by line from
+   * one document.
+   */
   private isJsonKnown = false;
   /** The keys of the first object, where each line is an object. */
   private keys: readonly string[] | undefined;

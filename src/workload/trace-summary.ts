@@ -4,7 +4,7 @@ import { eachWindow } from './trace-windows.js';
 
 /** TraceSummary holds the figures of a trace. Rates are in requests per second. */
 export interface TraceSummary {
-  /** Whether it has arrival times, or counts per interval. */
+  /** kind says whether it has arrival times, or counts per interval. */
   readonly kind: Trace['kind'];
   readonly format: string;
   readonly requests: number;

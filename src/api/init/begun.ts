@@ -44,7 +44,7 @@ export interface Begun {
   readonly spec: ArtifactTypes[BegunKind];
   readonly cluster: OpenCluster;
   readonly notes?: readonly string[];
-  /** Whether records are to be made before the spec can be solved. */
+  /** lacksRecords says whether records are to be made before the spec can be solved. */
   readonly lacksRecords?: boolean;
 }
 
@@ -59,7 +59,7 @@ interface Beginning {
   readonly begin: (asked: Asked) => Promise<Begun>;
   /** How its SLO follows from those of its models; absent where each model has its own. */
   readonly sloFrom?: 'sum' | 'largest';
-  /** Whether plans are compared by what devices cost. */
+  /** isPriced says whether plans are compared by what devices cost. */
   readonly isPriced?: boolean;
   readonly takesRecords?: boolean;
 }

@@ -28,7 +28,7 @@ export interface InitClusterOptions {
   readonly fromKubectl?: string | undefined;
   /** A file with the answer of `ray list nodes --format json`, or of another interface of Ray; `-` is stdin. */
   readonly fromRay?: string | undefined;
-  /** Whether a file that exists is replaced. */
+  /** force says whether a file that exists is replaced. */
   readonly force?: boolean | undefined;
   /** The file that the cluster is written to; nothing is written without it. */
   readonly output?: string | undefined;

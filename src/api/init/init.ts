@@ -52,7 +52,7 @@ export interface InitOptions {
   readonly useCluster?: string | undefined;
   /** The records of a cascade, which are then read too; by default the spec names `records.csv` beside it. */
   readonly records?: string | undefined;
-  /** Whether files that exist are replaced. */
+  /** force says whether files that exist are replaced. */
   readonly force?: boolean | undefined;
   /** The file that the spec is written to; nothing is written without it. */
   readonly output?: string | undefined;
@@ -70,7 +70,7 @@ export interface InitSpec {
   readonly slo?: WholeSlo;
   /** What is to be done to the spec before it can be solved. */
   readonly notes: readonly string[];
-  /** Whether records are to be made before the spec can be solved. */
+  /** lacksRecords says whether records are to be made before the spec can be solved. */
   readonly lacksRecords: boolean;
 }
 

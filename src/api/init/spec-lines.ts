@@ -13,7 +13,7 @@ export interface SpecContent {
   readonly slo?: WholeSlo;
   /** The rate that is proposed for all models. */
   readonly rps: number;
-  /** Whether plans are compared by what devices cost, so that each class needs a price. */
+  /** isPriced says whether plans are compared by what devices cost, so that each class needs a price. */
   readonly isPriced?: boolean;
   /** What the devices of workflows need, which hold several components and load them: a memory for each class that does not tell its own. */
   readonly memoryGiB?: number;

@@ -12,7 +12,7 @@ import {
 export interface ComponentContent {
   readonly name: string;
   readonly outputBytes: number;
-  /** Whether its profile says how large its weights are. */
+  /** hasWeights says whether its profile says how large its weights are. */
   readonly hasWeights: boolean;
 }
 

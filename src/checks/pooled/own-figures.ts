@@ -34,7 +34,10 @@ export function ownFigureFaults(plan: PooledPlan): Fault[] {
   ];
 }
 
-/** Whether any server is named by its class and number, as planners name them; a plan that others made may name them all otherwise. */
+/**
+ * isNumbered says whether any server is named by its class and number, as planners name them; a plan that
+ * others made may name them all otherwise.
+ */
 function isNumbered({ placement }: PooledPlan): boolean {
   return placement.some((place) => !Number.isNaN(gpuNumber(place, 1)));
 }

@@ -12,7 +12,7 @@ export interface CountedGpu {
   readonly last?: number;
   /** What each of them holds. */
   readonly held: readonly StagePlacement[];
-  /** Whether any device of it is up. */
+  /** isUp says whether any device of it is up. */
   readonly isUp: boolean;
 }
 

@@ -33,8 +33,8 @@ interface PlacedStage {
 }
 
 /**
- * Whether the memory that a plan's models take follows from the weights that it tells. A cascade's spec may say itself how
- * much memory its models take, which its plan does not have.
+ * IS_WEIGHED says whether the memory that a plan's models take follows from the weights that it tells. A
+ * cascade's spec may say itself how much memory its models take, which its plan does not have.
  */
 const IS_WEIGHED: Readonly<Record<Placed['kind'], boolean>> = { 'pipeline-plan': true, 'gear-plan': false };
 

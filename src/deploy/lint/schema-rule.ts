@@ -1,7 +1,7 @@
 import type { LintRule, RuleFinding } from './lint.js';
 import type { Place } from './yaml-file.js';
 
-/** One error of syntax brings many others after it. */
+/** A single error of syntax brings many others after it. */
 const MOST_ERRORS = 3;
 
 /** FieldsOf says which fields a map may have, what each must be, and which it must have. */

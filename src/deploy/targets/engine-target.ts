@@ -41,7 +41,7 @@ export interface Engine<T extends DeployTarget> {
   check?(deployment: Deployment): void;
   /** files gives the texts of the engine's files by their paths in the bundle, with a README. */
   files(bundle: EngineBundle): ReadonlyMap<string, string>;
-  /** What the files must keep. */
+  /** The rules that the files must keep. */
   readonly rules: readonly LintRule[];
   /** isProgram returns whether a file's mode is to let it be run. */
   readonly isProgram?: (path: string) => boolean;

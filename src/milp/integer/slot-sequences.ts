@@ -121,11 +121,11 @@ export function slotSequences(
 
 /** Weights say what is added up over the partitions of a tail. */
 interface Weights {
-  /** What a microsecond of the first partition counts. */
+  /** The weight of a microsecond of the first partition. */
   readonly perUs: number;
   /** The sum of the partitions after it, by cut; undefined if there are none. */
   readonly after: Float64Array | undefined;
-  /** What a microsecond of the transfer to the next partition counts. */
+  /** The weight of a microsecond of the transfer to the next partition. */
   readonly perCrossUs: number;
 }
 

@@ -12,8 +12,8 @@ const LEAST_BLOCK_US = 1;
 export const LEAST_SHARE = 1 / 2;
 
 /**
- * blockRows reads a profile's blocks as rows. What a block takes joined to the one before is its measured latency less
- * what the cut between them adds (`cutOverheads`).
+ * blockRows reads a profile's blocks as rows. The latency of a block that is joined to the one before is its
+ * measured latency less what the cut between them adds (`cutOverheads`).
  */
 export function blockRows(profile: Profile): ProfileRows {
   const units = profile.blocks.length;

@@ -24,7 +24,7 @@ export interface InnerWalk {
 export interface Inner {
   readonly mixing: readonly RowFault[];
   readonly result: RuleResult;
-  /** Whether runs of the model cannot show what the rules could not follow. */
+  /** hidden says whether runs of the model cannot show what the rules could not follow. */
   readonly hidden?: boolean;
 }
 

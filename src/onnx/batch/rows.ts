@@ -22,7 +22,10 @@ import { branching, type Inner, type InnerWalk, unknownInside, type WalkedNode }
 
 export interface FollowOptions {
   readonly seen?: SeenTensors;
-  /** Whether rows may influence one another slightly, through scales that are taken from all of them. */
+  /**
+   * mixing says whether rows may influence one another slightly, through scales that are taken from all of
+   * them.
+   */
   readonly mixing?: boolean;
 }
 

@@ -74,8 +74,8 @@ export function diffGears(a: GearPlan, b: GearPlan): GearDiff {
 }
 
 /**
- * What `diffGears` tells: the highest load, the promise, accuracy and p95, how gears are switched, the devices in use, and
- * models and loads that are served otherwise.
+ * The fields that `diffGears` reports: the highest load, the promise, accuracy and p95, how gears are
+ * switched, the devices in use, and models and loads that are served otherwise.
  */
 const TOLD: readonly RegExp[] = [
   /^\/(maxRps|sloMs|accuracy|p95Ms|certainty)$/,

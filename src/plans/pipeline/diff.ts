@@ -62,7 +62,10 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
   };
 }
 
-/** What `diffPipelines` tells: rate, SLO and objectives, the GPUs in use, and stages that come, go or are served otherwise. */
+/**
+ * The fields that `diffPipelines` reports: rate, SLO and objectives, the GPUs in use, and stages that come,
+ * go or are served otherwise.
+ */
 const TOLD: readonly RegExp[] = [
   /^\/(throughputRps|sloMs|attainment)$/,
   /^\/objectives(\/\d+(\/(sloMs|attainment))?)?$/,

@@ -22,7 +22,10 @@ export interface StagePool {
   readonly edges: Edge[];
 }
 
-/** stagePool makes the pool of a stage, without its devices. What it sends takes as long as the slowest of its edges. */
+/**
+ * stagePool makes the pool of a stage, without its devices. The tensors that the pool sends take as long as
+ * on the slowest of its edges.
+ */
 export function stagePool({ stage, partition, throughputRps, edges }: StagePool): Pool {
   const { name, device, virtual, batch } = stage;
   return {

@@ -12,7 +12,7 @@ import type { LiveOutputs } from './live-outputs.js';
 import type { RunPrograms } from './live-programs.js';
 import type { LiveRun, OpenRuns, OpenWorkflow } from './live-runs.js';
 
-/** What `Drops.ending` calls the entry. */
+/** The place that `Drops.ending` calls the entry. */
 const NOWHERE = -1;
 
 /** LiveEndingsOptions holds the parts of LiveEndings. */

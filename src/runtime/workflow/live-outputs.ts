@@ -20,7 +20,7 @@ export interface SentTensors {
 /** Move is an output on its way from one place to another, or being read at the front. */
 interface Move extends SentTensors {
   readonly output: KeptOutput;
-  /** It is over when nothing uses the memory of its tensors any more, or its device is lost. */
+  /** A promise that ends when nothing uses the memory of its tensors any more, or its device is lost. */
   over: Promise<void> | undefined;
 }
 
@@ -115,7 +115,9 @@ export class LiveOutputs {
     this.leave(output, device);
   }
 
-  /** forget lets go of an output whose run is over. What is on its way of it comes to its end. */
+  /**
+   * forget lets go of an output whose run is over. Tensors of the output that are on their way still arrive.
+   */
   forget(output: KeptOutput): void {
     output.isOver = true;
     output.front = {};
@@ -212,8 +214,9 @@ export class LiveOutputs {
   }
 
   /**
-   * answered waits for what a device was asked; undefined where it does not do it. It waits until this turn of the event loop is over: if
-   * the executor ended, the end of the device has been told by then. One that is well and cannot do it is ended.
+   * answered waits for what a device was asked; undefined where it does not do it. It waits until this turn
+   * of the event loop is over: if the executor ended, the end of the device has been told by then. A device
+   * that is well and cannot do it is ended.
    */
   private async answered<T>(device: number, asked: Promise<T>): Promise<T | undefined> {
     const asking = this.options.devices[device]!;

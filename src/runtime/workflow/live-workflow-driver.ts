@@ -26,7 +26,7 @@ import { type KeptCounts, LiveOutputs } from './live-outputs.js';
 import { LivePrograms, type RunPrograms } from './live-programs.js';
 import { type LiveRun, OpenRuns, type OpenWorkflow } from './live-runs.js';
 
-/** What `Drops.ending` calls the entry. */
+/** The place that `Drops.ending` calls the entry. */
 const NOWHERE = -1;
 
 /** WorkflowObserver hears of the batches, loads and moves of a driver, for the counters and the log. */
@@ -45,7 +45,7 @@ export interface WorkflowObserver {
 
 /** LiveWorkflows holds the parts of a LiveWorkflowDriver. */
 export interface LiveWorkflows {
-  /** What clients call, by the number of the application. */
+  /** The models that clients call, by the number of the application. */
   readonly models: readonly LiveModel[];
   /** The names of the components, by their numbers, and the component of each pool. */
   readonly components: readonly string[];
@@ -76,7 +76,10 @@ export class LiveWorkflowDriver {
   private readonly loads: LiveLoads;
   private readonly endings: LiveEndings;
   private readonly programs: LivePrograms;
-  /** What is to be told once all decisions are carried out, as the core may use their numbers again once it is told anything. */
+  /**
+   * The events to report once all decisions are carried out, as the core may use their numbers again once it
+   * hears any event.
+   */
   private following: (() => void)[] = [];
   private nextRun = 0;
   private idle: (() => void) | undefined;
@@ -332,7 +335,7 @@ export class LiveWorkflowDriver {
     const { following } = this;
     this.following = [];
     for (const tell of following) tell();
-    // That a batch has begun lets nothing else be decided, and what else is told asks for it.
+    // The begin of a batch lets nothing else be decided, and other events of the instant ask for a decision.
     return false;
   }
 }

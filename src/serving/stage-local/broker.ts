@@ -18,7 +18,7 @@ export interface BrokerParts {
   readonly dropping: Dropping;
   readonly decisions: Decisions;
   readonly parallel: ParallelStages;
-  /** Whether devices serve several pools: their queues then take turns. */
+  /** isShared says whether devices serve several pools: their queues then take turns. */
   readonly isShared: boolean;
 }
 
@@ -33,10 +33,11 @@ export interface BrokerHooks {
 }
 
 /**
- * RequestBroker collects the batches of devices ahead (PARD §4.2). While a device executes one batch, its next one is collected
- * from its queue, task by task, until it is full. A task is decided when it is first in the queue and the batch has room: it is
- * collected, or it is given up by the drop rule, by when the batch is expected to begin. What is collected begins when
- * the device is free, and at once where it is idle. A device of several pools collects for one of them at a time.
+ * RequestBroker collects the batches of devices ahead (PARD §4.2). While a device executes one batch, its
+ * next one is collected from its queue, task by task, until it is full. A task is decided when it is first in
+ * the queue and the batch has room: it is collected, or it is given up by the drop rule, by when the batch is
+ * expected to begin. The batch that was collected begins when the device is free, and at once where the
+ * device is idle. A device of several pools collects for one of them at a time.
  */
 export class RequestBroker {
   private readonly columns: PlanColumns;

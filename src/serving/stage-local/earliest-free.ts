@@ -37,7 +37,7 @@ export class EarliestFree implements TaskPlacement {
   private readonly devices: EarliestDevices;
   /** `waiting` holds the batches on each device, in the order they were handed over. */
   private readonly waiting: Lists;
-  /** Whether gears say at which pool a request begins. */
+  /** entersByGear says whether gears say at which pool a request begins. */
   private readonly entersByGear: boolean;
   /** `runs` is the batch that each device runs, NONE where it runs none. */
   private readonly runs: Int32Array;

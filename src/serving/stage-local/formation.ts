@@ -22,7 +22,7 @@ const NOW = Number.NEGATIVE_INFINITY;
 
 /** Formation decides how the batches of a queue are formed (FormationRule). It starts none. */
 export interface Formation {
-  /** Whether a batch may wait longer once fewer tasks wait than before. */
+  /** waitsLonger says whether a batch may wait longer once fewer tasks wait than before. */
   readonly waitsLonger: boolean;
   /**
    * size is the size of the batch meant for a device of a pool that begins it at `start`. It is at least 1,

@@ -5,10 +5,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 const ANY = 1;
 
 /**
- * Gears chooses the gear in force by the rate of arrivals (CascadeServe §5). Arrivals are counted over intervals. A gear
- * for higher loads comes into force at once: as soon as the arrivals of an interval are more than the gear in force is
- * for. One for lower loads comes into force at the end of an interval, unless the rate is below alpha times the length of
- * the first queue, so that what a burst has left is served first.
+ * Gears chooses the gear in force by the rate of arrivals (CascadeServe §5). Arrivals are counted over
+ * intervals. A gear for higher loads comes into force at once: as soon as the arrivals of an interval are
+ * more than the gear in force is for. A gear for lower loads becomes the current one at the end of an
+ * interval, unless the rate is below alpha times the length of the first queue, so that the rest of a burst
+ * is served first.
  *
  * Where an accuracy is promised and no latency, rates count for less in the proportion in which the mean rate so far is above the
  * planned one, so that accurate gears are in force as much of the time as was planned (§C.2). A mean rate below the

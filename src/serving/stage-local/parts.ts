@@ -87,7 +87,7 @@ export interface StageLocalOptions extends Partial<StageLocalPolicy> {
   tuning?: TunedPlan;
   /** The streams of rules that draw random numbers; absent, none may. */
   streams?: Streams;
-  /** What the paper of PARD leaves open, where it is read otherwise. */
+  /** The readings that replace those of docs/pard.md where the paper of PARD leaves a choice open. */
   readings?: Readings;
 }
 

@@ -14,7 +14,7 @@ const Taken = SharedTaken;
  * edge reaches is left out, and its own edges are not taken either. A task that goes nowhere ends.
  */
 export class Passing extends AlongEdges implements Onward {
-  /** Whether each task of the batch that is sent on has gone along an edge already. */
+  /** isGone says whether each task of the batch that is sent on has gone along an edge already. */
   private readonly isGone: boolean[] = [];
 
   constructor(

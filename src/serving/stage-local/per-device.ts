@@ -40,7 +40,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private readonly lastChosen: Int32Array;
   /** The queue of each task. */
   private queues = new Int32Array(0);
-  /** Whether gears say at which pool a request begins. */
+  /** entersByGear says whether gears say at which pool a request begins. */
   private readonly entersByGear: boolean;
   private readonly asPlanned: boolean;
 

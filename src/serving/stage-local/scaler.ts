@@ -51,7 +51,10 @@ export class Scaler {
   private done = 0;
   /** `nextAt` is the time of the next change, Infinity where there is none. */
   nextAt: number;
-  /** Whether a pool has other devices than it should: one may still run a batch from before it was retired. */
+  /**
+   * isShort says whether a pool has other devices than it should: one may still run a batch from before it
+   * was retired.
+   */
   private isShort = false;
 
   private readonly decisions: Decisions;

@@ -7,10 +7,11 @@ const NONE = SHARED_NONE;
 const NOW = Number.NEGATIVE_INFINITY;
 
 /**
- * SealedBatches is the Formation that puts tasks into batches as they come to a queue, in their order: sealed. A batch takes tasks until it is as
- * large as planned, or until `timeoutNs` have passed since its first one came; one that comes at that very instant is still
- * taken. Who leaves an open batch makes no room in it. A task that is placed anew has come anew, so that the tasks of a
- * batch always stand behind one another. A change takes constant time, and a size a pass over the batch.
+ * SealedBatches is the Formation that puts tasks into batches as they come to a queue, in their order:
+ * sealed. A batch takes tasks until it is as large as planned, or until `timeoutNs` have passed since its
+ * first one came; one that comes at that very instant is still taken. A task that leaves an open batch makes
+ * no room in it. A task that is placed anew has come anew, so that the tasks of a batch always stand behind
+ * one another. A change takes constant time, and a size a pass over the batch.
  */
 export class SealedBatches {
   readonly waitsLonger = false;

@@ -36,11 +36,11 @@ export type LaterEstimate = Omit<Extract<DropRule, { kind: 'end-to-end' }>, 'kin
 export interface StatePlannerOptions extends StateSettings {
   readonly estimate?: LaterEstimate | undefined;
   readonly transition?: Transition | undefined;
-  /** Whether the SLO is divided by the worst latencies of late. */
+  /** divides says whether the SLO is divided by the worst latencies of late. */
   readonly divides?: boolean;
   /** The mean queueing delay of a stage above which it and those before it are overloaded. */
   readonly thresholdNs?: number | undefined;
-  /** What is read otherwise. */
+  /** The readings that replace those of docs/pard.md. */
   readonly readings?: Readings | undefined;
 }
 
@@ -62,9 +62,10 @@ const LEARNS: { readonly [K in LaterEstimate['branches']]: boolean } = { worst: 
  * StatePlanner is PARD's State Planner (§4.2): it watches how long tasks queue at each stage and how long they wait in a
  * batch, and estimates how long those that go on will take. It also tells the load factors of §4.3.
  *
- * Figures are shared at every whole multiple of the period: in between, they are those of the last. They are computed when
- * the first event comes at or after a multiple (`passed`), at O(samples × stages) for F and O(1) for each stage else. What
- * is told of a task takes constant time. Memory does not follow the number of requests.
+ * Figures are shared at every whole multiple of the period: in between, they are those of the last. They are
+ * computed when the first event comes at or after a multiple (`passed`), at O(samples × stages) for F and
+ * O(1) for each stage else. Recording an event of a task takes constant time. Memory does not follow the
+ * number of requests.
  */
 export class StatePlanner {
   private readonly pools: number;
@@ -84,7 +85,7 @@ export class StatePlanner {
   private readonly waits: BatchWaits;
   private readonly loads: LoadFactors | undefined;
 
-  /** Which branches tasks take; absent where the worst path counts. */
+  /** The observed branches that tasks take; absent where the worst path counts. */
   private readonly branches: LearntBranches | undefined;
   private readonly later: readonly Float64Array[];
   private readonly draws: readonly Float64Array[];

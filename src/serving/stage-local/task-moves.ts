@@ -82,7 +82,10 @@ export class TaskMoves {
     this.enqueue(at, task);
   }
 
-  /** moveOn places all tasks of a queue again, where they can be served. Those in the background go with the others. */
+  /**
+   * moveOn places all tasks of a queue again, where they can be served. Tasks in the background go with the
+   * others.
+   */
   moveOn(at: number, queue: number): void {
     const { queues, collected, background } = this;
     for (let left = collected.size(queue); left > 0; left--) this.moveTask(at, queue, collected.first(queue));

@@ -17,7 +17,10 @@ export interface BudgetQueuesOptions {
  */
 export class BudgetQueues implements WaitingTasks {
   private readonly heaps: MinMaxHeaps;
-  /** Those of the same tasks of whose row a parallel stage has taken on its part; absent until there is one. */
+  /**
+   * A second heap of the tasks whose row a parallel stage has taken on its part; absent until there is such a
+   * task.
+   */
   private beside: MinMaxHeaps | undefined;
 
   constructor(

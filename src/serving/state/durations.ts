@@ -15,7 +15,7 @@ import { DeviceClasses } from './device-classes.js';
 
 const NONE = SHARED_NONE;
 
-/** One measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
+/** A single measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
 /**
@@ -216,8 +216,8 @@ export class Durations {
   }
 
   /**
-   * mostOf is the largest value over the stages that edges lead to from a pool. Those that lead back, as they may where gears
-   * have models in different orders, are left out: no path has all of them.
+   * mostOf is the largest value over the stages that edges lead to from a pool. Edges that lead back, which
+   * gears with models in different orders may have, are left out: no path has all of them.
    */
   private mostOf(pool: number, worth: (to: number) => number): number {
     const { firstEdge, to } = this.graph;
@@ -348,7 +348,10 @@ class StepTimes {
    */
   private readonly ratio: Float64Array;
   private readonly deviation: Float64Array;
-  /** What is learnt: whether anything is, by which weight, and whether expected times are whole. */
+  /**
+   * The settings of learning: whether anything is learnt, by which weight, and whether expected times are
+   * whole.
+   */
   private readonly learns: boolean;
   private readonly weight: number;
   private readonly isWhole: boolean;

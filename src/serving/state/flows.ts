@@ -22,7 +22,7 @@ export class Flows {
   /** The task that waits before each stage until all edges have spoken, NONE where none does. */
   private waiting = new Int32Array(0);
   private verdicts = new Float64Array(0);
-  /** Whether a stage parallel to each stage has taken the row on. */
+  /** begunBeside says whether a stage parallel to each stage has taken the row on. */
   private begunBeside = new Uint8Array(0);
 
   constructor(private readonly graph: DagColumns) {

@@ -195,9 +195,9 @@ export class RequestLife {
   }
 
   /**
-   * settle ends a request: its decision has been pushed, or its client has left. Its waiting tasks leave their
-   * queues. Those in batches are left out when their batch is next handled; the request keeps its number until
-   * then.
+   * settle ends a request: its decision has been pushed, or its client has left. Its waiting tasks leave
+   * their queues. Tasks in batches are left out when their batch is next handled; the request keeps its
+   * number until then.
    */
   private settle(request: number): void {
     const { requests } = this;

@@ -136,7 +136,7 @@ export class WeighedQueues implements WaitingTasks {
     const { startNs, batch, stepNs, marginNs } = pace;
     const endsAfterNs = pace.endsAfterNs + marginNs;
     let count = pace.taken + 1;
-    // What is due in a span that ends sooner is lost whoever goes first.
+    // Tasks that are due in a span which ends sooner are lost whatever order is chosen.
     const from = Math.floor((startNs + endsAfterNs - marginNs) / spanNs);
     for (let span = from; span < from + SPANS; span++) {
       const place = span % SPANS;

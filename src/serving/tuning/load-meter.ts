@@ -65,7 +65,10 @@ export class LoadMeter {
     };
   }
 
-  /** addUp adds up until a time. One that is past stands for the last one: whoever tells need not know the time. */
+  /**
+   * addUp adds up until a time. A time before the last one counts as the last one, so that callers need not
+   * know the time.
+   */
   private addUp(at: number, set: number): void {
     const ns = Math.max(0, at - (this.upTo[set] as number));
     this.upTo[set]! += ns;

@@ -27,7 +27,7 @@ export interface TunedPlan {
   /** The traffic envelope of the sample that the plan was made for. */
   readonly envelope?: readonly EnvelopeWindow[];
   readonly activationDelayNs: number;
-  /** What comes, which only the oracle looks at. */
+  /** The requests that will come, which only the oracle looks at. */
   readonly ahead?: RequestsAhead;
 }
 
@@ -76,8 +76,8 @@ export function needsLoad(kind: TunerName): boolean {
 }
 
 /**
- * tunerOf makes the tuner of a plan. One that follows the plan's load needs the provisioning of every set, and the
- * envelope or what comes.
+ * tunerOf makes the tuner of a plan. A tuner that follows the plan's load needs the provisioning of every
+ * set, and the envelope or the requests ahead.
  */
 export function tunerOf({ settings, sets, envelope = [], activationDelayNs, ahead }: TunedPlan): Tuner {
   switch (settings.kind) {

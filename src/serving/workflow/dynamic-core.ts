@@ -47,9 +47,9 @@ export interface DynamicOptions {
   readonly table: WorkflowTable;
   readonly streams: Streams;
   readonly policy?: Partial<WorkflowPolicy>;
-  /** What is known of programs at the start. */
+  /** How often programs call what, as it is known at the start. */
   readonly frequencies?: readonly FrequencyRow[];
-  /** What programs will do, in place of predictions, where that is known. */
+  /** The calls that programs will make, in place of predictions, where they are known. */
   readonly foresight?: Foresight | undefined;
 }
 
@@ -330,7 +330,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     for (const request of this.agenda.takeAsked()) {
       if (request.isSettled) continue;
       this.schedule(at, request);
-      // What devices should hold changes with what is called, also where nothing happens to them.
+      // The calls change what devices should hold, even where nothing happens to the devices.
       if (this.policy.spreading.kind !== 'never') this.agenda.touched.add(this.nextLookedAt());
     }
     this.stranded.dropLate(at);
@@ -377,7 +377,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private schedule(at: number, request: OpenRequest): void {
     for (const task of request.tasks) if (task.state === 'called') this.losses.againInputs(task);
     for (const task of this.scheduling.schedule(at, request)) this.enqueue(at, task);
-    // What was asked for again meanwhile is part of it.
+    // A further request to schedule that came meanwhile is part of this one.
     request.isAsked = false;
     this.stranded.scheduled(request);
   }

@@ -10,7 +10,7 @@ export interface EvictionCostsOptions {
   readonly residency: Residency;
   readonly work: PlannedWork;
   readonly worth: ComponentWorth;
-  /** Whether what is worth least leaves first; else it is what was used longest ago. */
+  /** isByWorth says whether what is worth least leaves first; else it is what was used longest ago. */
   readonly isByWorth: boolean;
   /** How often a component that leaves is taken to be loaded again, at most: with 0 evictions cost nothing. */
   readonly most: number;

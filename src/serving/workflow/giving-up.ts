@@ -41,7 +41,7 @@ export class GivingUp {
           ? at <= deadlineNs
           : expected.isBy(deadlineNs, { at, request, batch: { tasks, endNs } });
       if (mayBeInTime) continue;
-      // It would have waited no less: without it, what is known of waits would be of those alone that waited little.
+      // Its wait so far counts, because otherwise only short waits would ever be measured.
       for (const task of tasks) if (task.request === request) waits.over(at, task);
       if (this.rule.kind === 'end-to-end') queues.gaveUp(at);
       ends.drop(request, DropCode.deadline, pool);

@@ -8,10 +8,10 @@ export interface SubmittedCall {
 }
 
 /**
- * WorkflowCore is a core of dynamic workflows as its driver sees it: a request is a program, which calls components as it goes.
- * Each call is a *task*, which the driver tells when the program makes it. A task has one output, which lies on the device where
- * it was executed, and is fetched by whatever needs it elsewhere. What the client sent is the output of a task too, the *body*,
- * which lies at the front: where programs run.
+ * WorkflowCore is a core of dynamic workflows as its driver sees it: a request is a program, which calls
+ * components as it goes. Each call is a *task*, which the driver tells when the program makes it. A task has
+ * one output, which lies on the device where it was executed, and is fetched by whatever needs it elsewhere.
+ * The client's tensors are the output of a task too, the *body*, which lies at the front: where programs run.
  *
  * A pool is a component on a class of devices. A device is in all pools of its class, holds several components in its memory, and
  * executes one batch at a time while it loads another component.

@@ -100,7 +100,7 @@ export class Loads {
   private wanted(device: number): Wanted | undefined {
     const { residency, work, queues } = this.options;
     const isAbsent = (component: number) => residency.stateOf(device, component) === Held.absent;
-    // What a ready task before this one needs is spared.
+    // The inputs of a ready task before this one are spared.
     const before = new Set<number>();
     for (const { component } of queues.readyOn(device)) {
       if (isAbsent(component)) return { component, room: this.rooms.forReady(device, before) };

@@ -61,7 +61,7 @@ export class Moves {
         rowsBefore.set(task.component, before + task.rows);
         if (!this.takes(at, device, { task, before })) continue;
         taken += 1;
-        // Those behind it come sooner.
+        // The tasks behind it come sooner.
         rowsBefore.set(task.component, before);
         if (taken === MOST_TAKEN) return;
       }
@@ -90,7 +90,10 @@ export class Moves {
     }
   }
 
-  /** soonestIdle is the device that would end a task first of some that have nothing to do, NONE where none can. Those that hold its component are asked first. */
+  /**
+   * soonestIdle is the device that would end a task first of some that have nothing to do, NONE where none
+   * can. Devices that hold its component are asked first.
+   */
   private soonestIdle(at: number, task: Task): number {
     const { residency } = this.options;
     const { component } = task;

@@ -15,8 +15,9 @@ export interface OpenBatch {
 }
 
 /**
- * DeviceView is when a device is expected to have time: it is idle from `idleFromNs` to `idleToNs`, if that is later, as what is next
- * is not there yet, and from `freeNs` on. What a request's own tasks change is in a view of its own.
+ * DeviceView is when a device is expected to have time: it is idle from `idleFromNs` to `idleToNs`, if that
+ * is later, as what is next is not there yet, and from `freeNs` on. The changes that a request's own tasks
+ * make are in a view of its own.
  */
 export interface DeviceView {
   readonly idleFromNs: number;

@@ -6,8 +6,8 @@ import { isAtRest, isTakenNow, isThere, type OutputPlace, placeOn, type Task } f
 type MayGo = (output: Task) => boolean;
 
 /**
- * OutputRoom makes room on devices by letting outputs leave, the oldest first, and has inputs fetched there. What is on its way to a
- * device or from it, and the inputs of what it executes, never leave.
+ * OutputRoom makes room on devices by letting outputs leave, the oldest first, and has inputs fetched there.
+ * Outputs on their way to a device or from it, and the inputs of tasks that it executes, never leave.
  */
 export class OutputRoom {
   /** Devices where something has found no room. */

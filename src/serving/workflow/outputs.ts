@@ -76,7 +76,7 @@ export class Outputs {
     else this.send(task, place, place);
   }
 
-  /** fetched reports that a fetch has come. One that a lost device took part in is not told. */
+  /** fetched reports that a fetch has come. A fetch in which a lost device took part is not reported. */
   fetched(fetch: number): void {
     const { task, place } = this.ended(fetch);
     if (task.request.isSettled) this.forget(task, place);
@@ -190,7 +190,7 @@ export class Outputs {
     task.request.fetches -= 1;
     const sender = placeOn(task, from);
     if (sender !== undefined) sender.sends -= 1;
-    // What was being sent could not leave.
+    // An output could not leave while it was sent.
     if (from !== NONE) this.options.freed(from);
     return going;
   }

@@ -37,7 +37,7 @@ export class Queues {
   private readonly inTurn: readonly Set<Task>[];
   /** By device and component, how many tasks it has to do of it. */
   private readonly counts: Int32Array;
-  /** What time it is, as the core was told last. */
+  /** The time of the last event that the core heard. */
   nowNs = 0;
   /** When a request was given up last. Since then there is too much to do, and what has the first deadline comes first. */
   private gaveUpNs = Number.NEGATIVE_INFINITY;

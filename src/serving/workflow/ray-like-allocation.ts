@@ -38,10 +38,11 @@ export const RAY_LIKE_POLICY: RayLikePolicy = {
 };
 
 /**
- * RayLikeAllocation serves components as Ray Serve does (DyOrc §8). A component is a deployment with replicas on devices, whose number
- * follows the number of its tasks (ReplicaScaling). A task goes to one of two replicas that are drawn, the one with fewer tasks, and
- * stays with it. Where replicas have as many tasks as they take, tasks wait before them in their order. What a replica needs of
- * other devices is sent to it as soon as it has the task, and it puts its tasks into batches as their inputs come.
+ * RayLikeAllocation serves components as Ray Serve does (DyOrc §8). A component is a deployment with replicas
+ * on devices, whose number follows the number of its tasks (ReplicaScaling). A task goes to one of two
+ * replicas that are drawn, the one with fewer tasks, and stays with it. Where replicas have as many tasks as
+ * they take, tasks wait before them in their order. The inputs that a replica needs from other devices are
+ * sent to it as soon as it has the task, and it puts its tasks into batches as their inputs come.
  *
  * A device executes one batch at a time, of its replicas in turn.
  */
@@ -149,7 +150,7 @@ export class RayLikeAllocation implements Allocation {
     this.loads.deviceDown(device);
     const given = this.replicas.deviceDown(device);
     this.givenTo(device).clear();
-    // What was on its way to it need not stay any more where it lies.
+    // An output that was on its way to the device need not stay any longer where it lies.
     this.fetched();
     return given;
   }

@@ -174,7 +174,7 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
     this.life.unneeded(this.open.task(number));
   }
 
-  /** due lets a later wake-up be asked for. What is due is seen in `decide`. */
+  /** due lets a later wake-up be asked for. The core looks for what is due in `decide`. */
   due(): void {
     this.wakeToldNs = Number.POSITIVE_INFINITY;
   }

@@ -26,7 +26,7 @@ export interface ComponentReplica {
   state: ReplicaState;
   /** The tasks that it was given and that have not ended. */
   readonly ongoing: Set<Task>;
-  /** Those of them whose inputs have been put into batches. */
+  /** The tasks of the replica whose inputs have been put into batches. */
   readonly batches: SealedTasks;
 }
 

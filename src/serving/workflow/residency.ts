@@ -18,7 +18,10 @@ export class Residency {
   private readonly hostHas: Uint8Array;
   private readonly hostUsedAt: Float64Array;
   private readonly hostFree: Float64Array;
-  /** What each component takes of each server's memory that keeps it: the bytes that it has on the class that brought it. */
+  /**
+   * The bytes of each component in the memory of each server that keeps it, which are those of the class that
+   * brought it.
+   */
   private readonly hostBytes: Float64Array;
   private readonly hosts: Int32Array;
   private readonly count: number;

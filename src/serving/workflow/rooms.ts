@@ -23,9 +23,9 @@ export interface MemoryParts extends MemoryRules {
 /** MemoryRules say which components leave first, and for what. */
 export interface MemoryRules {
   readonly worth: ComponentWorth;
-  /** Whether what is worth least leaves first; else it is what was used longest ago. */
+  /** isByWorth says whether what is worth least leaves first; else it is what was used longest ago. */
   readonly isByWorth: boolean;
-  /** Whether what is expected pushes out only what is worth less. */
+  /** isSparing says whether what is expected pushes out only what is worth less. */
   readonly isSparing: boolean;
 }
 

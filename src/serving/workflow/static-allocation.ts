@@ -109,7 +109,7 @@ export class StaticAllocation implements Allocation {
     const given = [...this.takenBy(device)];
     this.takenBy(device).clear();
     this.look(device);
-    // What was on its way to it need not stay any more where it lies.
+    // An output that was on its way to the device need not stay any longer where it lies.
     this.fetched();
     return given;
   }

@@ -61,8 +61,8 @@ export interface Search {
   /** How many partial schedules of as many tasks are kept. */
   readonly beam: number;
   /**
-   * Whether tasks get their devices in every order that inputs allow, and in each way in which a device can take them; else in the
-   * order in which they are called, and in the way that ends first.
+   * isExact says whether tasks get their devices in every order that inputs allow, and in each way in which a
+   * device can take them; else in the order in which they are called, and in the way that ends first.
    */
   readonly isExact: boolean;
 }

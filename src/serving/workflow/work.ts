@@ -48,10 +48,10 @@ export interface Task {
   places: OutputPlace[];
   /** The tasks that take its output and have not been executed. */
   readonly readers: Set<Task>;
-  /** Whether its request's program reads it, and whether it has been sent there. */
+  /** isWanted says whether its request's program reads it, and whether it has been sent there. */
   isWanted: boolean;
   isSent: boolean;
-  /** Whether a batch that it was in has failed, so that it is executed in one of its own. */
+  /** isAlone says whether a batch that it was in has failed, so that it is executed in one of its own. */
   isAlone: boolean;
 }
 
@@ -70,10 +70,13 @@ export interface OpenRequest {
   readonly body: Task;
   /** All calls so far, in their order, without the body. */
   readonly tasks: Task[];
-  /** What is expected to be called next, in order, and whether the end is expected behind it. */
+  /** The calls that are expected next, in order, and whether the end is expected behind them. */
   expected: Reserved[];
   isToEnd: boolean;
-  /** Whether its outcome is decided, its program has returned, or it is to be scheduled in this `decide`. */
+  /**
+   * isSettled says whether its outcome is decided, its program has returned, or it is to be scheduled in this
+   * `decide`.
+   */
   isSettled: boolean;
   isFinished: boolean;
   isAsked: boolean;

@@ -43,9 +43,11 @@ export interface WorkflowLoad {
   readonly runOf: (order: number, workflow: number) => RecordedRun;
   /** The seed of what the scheduler draws. */
   readonly seed: number;
-  /** What differs from the scheduler's own policy. */
+  /** The choices that differ from the scheduler's own policy. */
   readonly policy?: Partial<WorkflowPolicy>;
-  /** Whether the scheduler is told what programs will do, which none can know: it bounds what predictions are worth. */
+  /**
+   * isForeseen says whether the scheduler knows what programs will do: this bounds the worth of predictions.
+   */
   readonly isForeseen?: boolean;
   /** For how long requests have arrived, once the run is over: rates are over that; over the whole run where absent. */
   readonly spanNs?: () => number;

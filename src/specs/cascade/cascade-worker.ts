@@ -34,7 +34,10 @@ export interface GearJob {
 export interface PlannedGears {
   readonly answer: FamilyAnswer;
   readonly explanation?: GearExplanation;
-  /** Whether the time was over before the search ended, so that another one may end with something else. */
+  /**
+   * timeOver says whether the time was over before the search ended, so that another one may end with
+   * something else.
+   */
   readonly timeOver?: true;
 }
 

@@ -116,7 +116,7 @@ function undecided(
 /** InfeasiblePipeline says why a pipeline has no plan. */
 interface InfeasiblePipeline {
   readonly reasons: Unplanned['reasons'];
-  /** Whether it is proved of all schedulers; true where absent. */
+  /** isProved says whether it is proved of all schedulers; true where absent. */
   readonly isProved?: boolean;
   readonly smallestFeasibleSlosMs?: readonly number[] | undefined;
   readonly smallestFeasibleSloMs?: number | undefined;

@@ -28,7 +28,7 @@ export interface NodeDevices {
   /** Devices that the node has and that cannot be allocated. */
   readonly unfit: number;
   readonly isTimeSliced: boolean;
-  /** Whether no resource has them, and a label counts them. */
+  /** isByLabel says whether no resource has them, and a label counts them. */
   readonly isByLabel: boolean;
   readonly isUnnamed: boolean;
 }

@@ -7,7 +7,7 @@ export interface FoundServer {
   readonly name: string;
   /** The class as labels name it: that of a person, or the product. */
   readonly product: string;
-  /** Whether a person chose the class by a label. */
+  /** isChosen says whether a person chose the class by a label. */
   readonly isChosen: boolean;
   /** Whole devices that can be used. */
   readonly devices: number;

@@ -43,7 +43,10 @@ interface RoomNode {
 
 const NODES = new WeakMap<StagePlan, Map<string, readonly RoomNode[]>>();
 
-/** nodesOf gives the nodes of a plan's classes, each with what is free on it. Those of some classes are divided by labels. */
+/**
+ * nodesOf gives the nodes of a plan's classes, each with what is free on it. Nodes of some classes are
+ * divided by labels.
+ */
 function nodesOf(plan: StagePlan, divided: ReadonlySet<string>): readonly RoomNode[] {
   const known = NODES.get(plan) ?? new Map<string, readonly RoomNode[]>();
   NODES.set(plan, known);

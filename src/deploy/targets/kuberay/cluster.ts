@@ -40,7 +40,7 @@ export interface WorkerGroup {
   readonly replicas: number;
   /** The processor cores that Ray counts on each pod. */
   readonly cpus: number;
-  /** What Ray counts of the class on each pod. */
+  /** The amount of the class that Ray counts on each pod. */
   readonly part: number;
   readonly isOnCpu: boolean;
 }

@@ -41,7 +41,7 @@ const OPERATOR_TEXT = Object.entries(OPERATOR_LABEL)
 const SERVE_AT: Place = ['spec', 'serveConfigV2'];
 const CLUSTER_AT: Place = ['spec', 'rayClusterConfig'];
 const GROUPS_AT: Place = [...CLUSTER_AT, 'workerGroupSpecs'];
-/** These say how to share a GPU where nothing else does; here the device plugin shares it. */
+/** These rules say how to share a GPU where nothing else does; here the device plugin shares it. */
 const OTHERWISE = ['gpu-fractions'];
 
 const RAY_GROUP: Readonly<Record<string, FieldKind>> = {

@@ -101,7 +101,7 @@ export function queueDelayUs({ graph, timeouts }: TritonPlan, stage: number): nu
   const gear = plannedGear(graph)?.gear;
   const step = gear?.steps.find((one) => one.stage === stage);
   if (gear === undefined || step === undefined || step.minQueue <= 1) return 0;
-  // What waits longer than its policy allows would be dropped before its batch begins.
+  // A request that waits longer than its policy allows would be dropped before its batch begins.
   return Math.min(Math.round(1e3 * gear.timeoutMs), Math.floor((timeouts.stageUs[stage] as number) / 2));
 }
 

@@ -20,9 +20,9 @@ export const LEAST_TIMEOUT_US = 100;
  */
 export interface QueueTimeouts {
   readonly stageUs: readonly number[];
-  /** Those of the Python models that clients call. */
+  /** The timeouts of the Python models that clients call. */
   readonly frontUs: readonly number[];
-  /** What a row alone takes at each stage on the fastest devices that hold it. */
+  /** The time that a row alone takes at each stage on the fastest devices that hold it. */
   readonly aloneUs: readonly number[];
 }
 
