@@ -61,7 +61,7 @@ export interface LoadServerOptions
   /** Files of sample requests that are sent in turn, in place of random ones; and the file of their labels. */
   readonly samples?: readonly string[] | undefined;
   readonly labels?: string | undefined;
-  /** Which priorities requests send, and their shares, such as `1=0.1,2=0.9`; by default none is sent. */
+  /** The priorities that requests send, and their shares, such as `1=0.1,2=0.9`; by default none is sent. */
   readonly priorities?: string | undefined;
   /** The share in time, of all requests and of each model, that `checks` of the report judges. It needs an SLO. */
   readonly failUnder?: number | undefined;
@@ -246,7 +246,7 @@ interface AskedLoad {
   readonly schedule?: LoadSchedule;
   /** The models that get requests; where it is absent, all of the server. */
   readonly sentTo?: readonly string[];
-  /** What is to be said of the traces. */
+  /** The warnings about the traces. */
   readonly warnings?: readonly string[];
   /** The traces that were read. */
   readonly inputs?: readonly InputFile[];

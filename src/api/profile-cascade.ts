@@ -270,7 +270,10 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
   };
 }
 
-/** ProfiledSpecKind is a kind of spec whose models are profiled together. Those of pooled specs are profiled one by one. */
+/**
+ * ProfiledSpecKind is a kind of spec whose models are profiled together. The models of pooled specs are
+ * profiled one by one.
+ */
 export type ProfiledSpecKind = Exclude<SpecKind, 'pooled'>;
 
 const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
@@ -280,7 +283,7 @@ export async function specKind(path: string): Promise<ProfiledSpecKind> {
   try {
     return (await loadSpec(path, PROFILED_TOGETHER)).kind;
   } catch (error) {
-    // What is wrong with its values is told when it is profiled, together with what else is wrong.
+    // Faults of its values are reported when it is profiled, together with its other faults.
     const kind = error instanceof SchemaError && PROFILED_TOGETHER.find((one) => one === error.kind);
     if (kind) return kind;
     throw error;

@@ -81,7 +81,7 @@ export async function simulateWorkflowPlan(
   }
 }
 
-/** What is said of choices where several schedulers are compared. */
+/** The advice on choices where several schedulers are compared. */
 const OF_ONE =
   'are choices of one scheduler of workflows, and several are compared: simulate each with its own';
 

@@ -11,7 +11,7 @@ interface RunFiles {
   readonly read: Map<string, string>;
   readonly written: Set<string>;
   readonly signal: AbortSignal | undefined;
-  /** What is done once in the run. */
+  /** The promise of work that is done once in the run. */
   once?: Promise<unknown>;
 }
 

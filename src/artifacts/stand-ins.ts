@@ -8,7 +8,7 @@ import { pointerSteps } from './text-places.js';
 /** Rests are what a file holds besides what is wrong in it, as files of its kind that differ in what stands in for that. */
 export interface Rests {
   readonly values: readonly object[];
-  /** The JSON pointers of what is wrong. What is told of the values there is of no use. */
+  /** The JSON pointers of what is wrong. Faults of the values there are of no use. */
   readonly wrong: readonly string[];
   /**
    * lacksName says whether a text that names something is wrong, so that what refers to it seems to name

@@ -40,8 +40,8 @@ export async function writeProgram(
 }
 
 /**
- * importedFiles lists a module and the files of its folder that it imports, itself or by others. What is imported by other names, such as
- * packages, is none of them.
+ * importedFiles lists a module and the files of its folder that it imports, itself or by others. Imports by
+ * other names, such as packages, are left out.
  * @throws InputError with every file that is missing or lies outside of the module's folder
  */
 export async function importedFiles(path: string): Promise<string[]> {

@@ -21,7 +21,7 @@ export interface RequestsToBound {
   readonly workflows: ArrayLike<number>;
   /** By request, what it does. Requests that do the same may have one run. */
   readonly runs: readonly Run[];
-  /** For how long requests may come. What devices do is counted until then, if all is over before. */
+  /** For how long requests may come. The time of devices is counted until then, if all is over before. */
   readonly spanNs?: number;
 }
 
@@ -149,12 +149,13 @@ export interface PromiseBound {
 /**
  * boundSample bounds what plans make of a sample.
  *
- * Work is conserved: a batch of R rows takes the time of R shares of it, and each share is no less than `workPerRowNs` of a task with so
- * many rows or fewer. So devices are busy for the least work of all tasks that they execute, each in [first arrival, H], and n devices
- * give n·(H − first arrival) of that time. What must be executed by then is at least: of each workflow with an SLO, the least work of as
- * many requests as must be in time, out of those that can be; H is the last deadline. `devices` counts all work of other workflows too:
- * H is then the last instant at which one of these requests would end if it had all devices for itself, so that with fewer devices
- * something is left to do at H.
+ * Work is conserved: a batch of R rows takes the time of R shares of it, and each share is no less than
+ * `workPerRowNs` of a task with so many rows or fewer. So devices are busy for the least work of all tasks
+ * that they execute, each in [first arrival, H], and n devices give n·(H − first arrival) of that time. The
+ * work that must be executed by then is at least: of each workflow with an SLO, the least work of as many
+ * requests as must be in time, out of those that can be; H is the last deadline. `devices` counts all work of
+ * other workflows too: H is then the last instant at which one of these requests would end if it had all
+ * devices for itself, so that with fewer devices something is left to do at H.
  * @param attainment the share of requests that must be in time, of each workflow with an SLO
  */
 export function boundSample(

@@ -37,10 +37,11 @@ export interface ResolvedComponents {
 }
 
 /**
- * resolveComponents joins components with the classes of a cluster: on each that has their figures and enough memory, how large their
- * batches are, and how long they are loaded. What a component takes is its memoryGiB, or else its weights. Batches are as large as
- * maxBatch says, or else as throughput grows, and as the largest call. A class on which they cannot be so large is left out, so that
- * each class of a component executes every call of it, unless none does.
+ * resolveComponents joins components with the classes of a cluster: on each that has their figures and enough
+ * memory, how large their batches are, and how long they are loaded. The memory of a component is its
+ * memoryGiB, or else its weights. Batches are as large as maxBatch says, or else as throughput grows, and as
+ * the largest call. A class on which they cannot be so large is left out, so that each class of a component
+ * executes every call of it, unless none does.
  */
 export function resolveComponents(files: readonly ComponentFile[], cluster: OpenCluster): ResolvedComponents {
   const each = files.map((file, c) => resolveComponent(file, cluster, `/components/${c}`));

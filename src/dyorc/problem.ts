@@ -43,7 +43,7 @@ export type WorkflowAnswer =
   | {
       readonly status: 'planned';
       readonly plan: WorkflowPlanBody;
-      /** What is to be known of the plan, besides what its spec says. */
+      /** The notes on the plan, besides those of its spec. */
       readonly notes: readonly string[];
       readonly simulations: number;
     }

@@ -34,7 +34,7 @@ export interface RunsOfFile {
 /** WorkflowFiles holds what a spec of workflows names. */
 export interface WorkflowFiles {
   readonly cluster: OpenCluster;
-  /** One profile for each component of the spec, in order. */
+  /** The profiles of the spec's components, in order. */
   readonly profiles: readonly { readonly profile: Profile; readonly path: string }[];
   /** By workflow, the file of its recorded runs, where it names one. */
   readonly runs: readonly (RunsOfFile | undefined)[];

@@ -27,7 +27,7 @@ export class KeptOutputs {
   private readonly kept = new Map<number, Map<string, KeptTensor>>();
   private bytes = 0;
 
-  /** What is kept: tasks, outputs, and bytes of memory. */
+  /** The totals kept: tasks, outputs, and bytes of memory. */
   get totals(): { readonly kept: number; readonly outputs: number; readonly bytes: number } {
     let outputs = 0;
     for (const of of this.kept.values())

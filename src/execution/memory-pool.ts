@@ -1,7 +1,7 @@
 /** The size of a piece is a multiple of this, so that similar bodies and batches share. */
 export const CLASS_BYTES = 64 * 1024;
 
-/** PoolLimits bounds what a pool keeps. What is not given has no limit. */
+/** PoolLimits bounds what a pool keeps. A limit that is absent does not apply. */
 export interface PoolLimits {
   readonly pieces?: number;
   readonly bytes?: number;

@@ -46,8 +46,8 @@ export function fieldChanges(before: unknown, after: unknown, path = ''): FieldC
 }
 
 /**
- * What is not compared of two plans: where they came from, and remarks on it. The placement is compared by the GPUs that
- * serve something else.
+ * The fields of two plans that are not compared: where they came from, and remarks on it. The placement is
+ * compared by the GPUs that serve something else.
  */
 const NOT_COMPARED: readonly string[] = [
   '$schema',

@@ -117,7 +117,7 @@ export class InterruptedError extends Error {
 /** LibraryOption is an option of the library, as the place of a fault or a part of a sentence. */
 export interface LibraryOption {
   readonly option: string;
-  /** What was given for it, or what of that is meant. */
+  /** The value that was given for it, or the part of it that is meant. */
   readonly given?: string;
   /** In a text it stands as `optionMark` writes it, behind which is what was given. */
   toString(): string;

@@ -222,7 +222,7 @@ export interface Gear {
   p95Ms: number;
   /** The share of the time in which the busiest device was busy, simulated at the highest rate of the range. */
   utilization: number;
-  /** What keeps a more accurate cascade from being used. */
+  /** The limit that keeps a more accurate cascade from being used. */
   limitedBy?: GearLimit;
 }
 
@@ -243,7 +243,10 @@ export interface GearStep {
 export interface GearLimit {
   /** The next more accurate cascade's accuracy. */
   accuracy: number;
-  /** It needs more time than devices have (load), or requests would be late (latency). */
+  /**
+   * The kind of limit: the cascade needs more time than devices have (load), or requests would be late
+   * (latency).
+   */
   by: 'load' | 'latency';
   /** The model that needs most of the time. */
   stage: string;

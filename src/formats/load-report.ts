@@ -53,9 +53,9 @@ export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   sends?: LoadSends[];
   /** How many of the answers to labelled samples are right; absent where nobody gave labels. */
   labelled?: LabelledOutcomes;
-  /** Which models of a cascade answered; absent where the server does not tell. */
+  /** The models of a cascade that answered; absent where the server does not say. */
   answeredBy?: LoadAnsweredBy[];
-  /** What the server says of the load; absent where it does not tell. */
+  /** The server's own figures of the load; absent where it has none. */
   served?: LoadServed[];
   /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];

@@ -24,11 +24,14 @@ export interface PipelinePlan extends Emitted {
   share?: ClusterShare;
   /** Where there are applications, the least of their SLOs. */
   sloMs: number;
-  /** What clients call, where that is not the plan's name. Every request is judged by the SLO of its application. */
+  /**
+   * The applications that clients call, where they are not the plan itself by its name. Every request is
+   * judged by the SLO of its application.
+   */
   applications?: PlannedApplication[];
   /** The share of requests that must be in time, of each application. */
   attainment: number;
-  /** What the sample meets besides, with the share that does. */
+  /** The further objectives that the sample meets, with the share that does. */
   objectives?: PlannedObjective[];
   load?: PipelineLoad;
   /** The mean rate that the plan was made for. */
@@ -176,7 +179,7 @@ export interface PlannedStage {
   standby?: number;
   /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
   latencyUsByBatch: (number | null)[];
-  /** Which latencies of the profile these are; medians where absent. */
+  /** The quantile of the profile's latencies that these are; medians where absent. */
   latencyQuantile?: LatencyQuantile;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;

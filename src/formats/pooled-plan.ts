@@ -37,7 +37,7 @@ export interface PooledPlan extends Emitted {
   planner: PlannerOptions;
   models: PlannedModel[];
   classes: Record<string, ClassUse>;
-  /** What the plan was seen to hold in simulation; only of a plan that was searched for that. */
+  /** The rates that the plan was seen to hold in simulation; only of a plan that was searched for that. */
   hold?: PlanHold;
   /** The virtual GPUs that serve. Each has an entry, or a long row of like ones has one. */
   placement: Placement[];
@@ -71,7 +71,7 @@ export interface PlanHold {
   moved?: number;
   /** The simulations that confirm it, one for each seed. */
   runs: HoldRuns;
-  /** One for each model, in order. */
+  /** The held rates of each model, in order. */
   models: HeldModel[];
 }
 
@@ -83,7 +83,7 @@ export interface HoldRuns {
   cv?: number;
   /** For so long arrive the requests that count. */
   durationS: number;
-  /** What comes before; absent in plans of earlier versions, whose runs began idle. */
+  /** The load before the measured part; absent in plans of earlier versions, whose runs began idle. */
   warmUp?: WarmUp;
   /** The confidence of the intervals of attainments. */
   confidence: number;

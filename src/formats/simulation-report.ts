@@ -22,7 +22,7 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
    */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
-  /** What the engine itself takes, where its figures were simulated. */
+  /** The engine's own figures, where they were simulated. */
   engine?: EngineFigures;
   /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
   verdicts?: SimulatedVerdicts;
@@ -33,7 +33,10 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   overall: SimulatedRequests;
   models: SimulatedModel[];
   drops: SimulatedDrop[];
-  /** What the devices cost that were in use; of pipelines only, and where every class that was used has a price. */
+  /**
+   * The cost of the devices that were in use; of pipelines only, and where every class that was used has a
+   * price.
+   */
   cost?: SimulatedCost;
   classes: Record<string, SimulatedClass>;
   pools: SimulatedPool[];
@@ -42,9 +45,9 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   windows?: SimulatedWindows;
   /** How the requests of a gear plan were answered. */
   cascade?: SimulatedCascade;
-  /** What it took to serve workflows. */
+  /** The work that serving workflows took. */
   workflows?: SimulatedWorkflows;
-  /** What became of requests by their priorities, where they have some. */
+  /** The outcomes of requests by their priorities, where they have some. */
   priorities?: SimulatedPriorities;
   /** The figures over several runs; those above are of the first of them. */
   runs?: SimulatedRuns;
@@ -54,7 +57,7 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
 export interface SimulatedCascade {
   /** The share of answered requests that were answered rightly; absent where none was answered. */
   accuracy?: number;
-  /** What the plan expects over its distribution of loads. */
+  /** The accuracy that the plan expects over its distribution of loads. */
   plannedAccuracy: number;
   /** The samples in the records. After the last one, the first was taken again. */
   samples: number;
@@ -284,7 +287,7 @@ export interface SimulatedClass {
   usedGpuS?: number;
   /** The price of that time, where the class has an hourly price. */
   cost?: number;
-  /** What its devices did of the time; of workflows only. */
+  /** The shares of time by what its devices did; of workflows only. */
   deviceTime?: DeviceTimeShares;
 }
 

@@ -22,7 +22,7 @@ export interface SimulationSweep extends Emitted, PlanChecks {
    */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
-  /** What the engine itself takes, where its figures were simulated. */
+  /** The engine's own figures, where they were simulated. */
   engine?: EngineFigures;
   /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
   verdicts?: SimulatedVerdicts;

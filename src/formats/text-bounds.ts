@@ -77,7 +77,7 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-/** These letters are no marks: of them alone no text of YAML makes many values. */
+/** Letters, digits and these few signs are no marks of YAML: a text of them alone never makes many values. */
 const PLAIN = /[^\p{L}\p{N} ._/]/gu;
 
 /**

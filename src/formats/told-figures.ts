@@ -4,7 +4,7 @@ const DIGITS = 4;
 const MOST_DIGITS = 17;
 /** Figures from here on are written with an exponent. */
 const LEAST_EXPONENTIAL = 1e7;
-/** What binary fractions add to a figure, relatively. */
+/** The relative error that binary fractions add to a figure. */
 const NOISE = 1e-12;
 
 /**

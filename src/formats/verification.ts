@@ -19,7 +19,7 @@ export interface Verification extends Emitted, PlanChecks, GateVerdicts {
   executions: VerifiedExecutions[];
   /** The shares of answers by the models of a cascade; absent where the server did not tell them. */
   answeredBy?: VerifiedAnswers[];
-  /** What the difference comes from; absent where the server did not tell what it measured. */
+  /** The causes of the difference; absent where the server did not report its measurements. */
   causes?: VerifiedCauses;
   /** within says whether the attainments are as near as was asked; absent where nothing was asked. */
   within?: { allowed: number; held: boolean };
@@ -91,9 +91,9 @@ export interface VerifiedCauses {
 
 /** CauseParts has the parts of a difference, live less simulated. */
 export interface CauseParts {
-  /** What simulating with the measured executions changes. */
+  /** The change that comes from simulating with the measured executions. */
   executions: number;
-  /** What the time outside of scheduling and executing changes besides. */
+  /** The further change that comes from the time outside of scheduling and executing. */
   front: number;
   /** The rest: requests queued otherwise than they would in the simulation. */
   queueing: number;

@@ -11,7 +11,7 @@ const ID_DIGITS = 12;
 export interface Encoded {
   path: string;
   headers: Record<string, string>;
-  /** What the body begins with. The number of the request follows. */
+  /** The text that the body begins with. The number of the request follows. */
   start: string;
   /** The rest of the body, which all that are sent share. */
   rest: Uint8Array;

@@ -30,13 +30,13 @@ const DEFAULT_TIMEOUT_S = 30;
 const MOST_MODELS = 1000;
 /** A server that sheds load says: not now (503), too many (429), or not in the time that it or its proxy gives (408, 504). */
 const DROPPED = new Set([408, 429, 503, 504]);
-/** What the protocol calls tensors as bytes behind the JSON. */
+/** The protocol's name for tensors as bytes behind the JSON. */
 const BINARY = 'binary_tensor_data';
 
 /** InferenceClient speaks the Open Inference Protocol to one server over many connections. The caller closes it. */
 export class InferenceClient {
   private readonly pool: Pool;
-  /** What all paths of the server begin with. */
+  /** The prefix of all paths of the server. */
   private readonly prefix: string;
   private readonly answers: AnswerReader;
   private readonly headers: ClientAccess['headers'];

@@ -193,7 +193,7 @@ class EngineCalls {
       const leftMs = startMs + (1e3 * i) / rps - performance.now();
       if (leftMs > 0) await sleep(leftMs, undefined, { signal: this.options.signal });
       const one = this.answeredOne();
-      // What fails is told once all are sent.
+      // A failure is reported once all are sent.
       one.catch(() => {});
       took.push(one);
     }

@@ -4,7 +4,7 @@ import { type Fault, fault, type PipelineApplication, type PipelineSpec } from '
 /** Shares that are written in decimals sum to 1 no more exactly than this. */
 const ROUNDING = 1e-6;
 
-/** What a spec says of whom it serves. */
+/** The fields of a spec about whom it serves. */
 type Served = Pick<PipelineSpec, 'name' | 'sloMs' | 'applications'>;
 
 /** DEFAULT_NAME is what clients call a pipeline whose spec says no name. */

@@ -10,7 +10,7 @@ export interface DeviceSets {
   })[];
   /** The set of each stage; undefined where the spec does not fix it. */
   readonly ofStage: readonly (number | undefined)[];
-  /** What the spec lacks, or gives twice. */
+  /** The faults of the spec: devices that it lacks, or gives twice. */
   readonly faults: readonly Fault[];
 }
 

@@ -45,7 +45,7 @@ export interface OpenProblem {
 /** OpenStage is a stage with what may be chosen for it. */
 export interface OpenStage {
   readonly profile: Profile;
-  /** Which quantile of its latencies the stage is planned with; by default the median. */
+  /** The quantile of its latencies that the stage is planned with; by default the median. */
   readonly quantile?: LatencyQuantile | undefined;
   readonly inputs: readonly StageInput[] | undefined;
   readonly candidates: readonly OpenCandidate[];

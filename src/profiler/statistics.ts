@@ -50,7 +50,7 @@ export function unfitness(figure: Figure, limits: Limits): string | undefined {
 
 /** Below this time the calls themselves weigh, and what is added up is off. */
 const LEAST_COMPARED_US = 2000;
-/** What blocks and pairs say of the whole model misleads a planner outside these bounds. */
+/** The prediction of the whole model from blocks and pairs misleads a planner outside these bounds. */
 const LEAST_RATIO = 0.8;
 const MOST_RATIO = 1.25;
 

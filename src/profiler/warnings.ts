@@ -10,7 +10,7 @@ export interface Group {
 /** Warning is a line of `measurement.warnings`. */
 export interface Warning {
   readonly text: string;
-  /** What it is about, where it is taken back once that is measured again. */
+  /** The subject of the warning, which is taken back once its subject is measured again. */
   readonly about?: Subject;
 }
 

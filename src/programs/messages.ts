@@ -58,7 +58,7 @@ export interface ThreadData {
   readonly seed: number;
   /** The time that the module sees while it is loaded: the same on every thread. */
   readonly nowMs: number;
-  /** What the thread's answers have with them, so that no message of a module is taken for one. */
+  /** The key that the thread's answers carry, so that no message of a module is taken for one. */
   readonly key: string;
   /** The heartbeat, an Int32Array of `Beat`. */
   readonly beat: SharedArrayBuffer;

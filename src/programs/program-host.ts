@@ -43,7 +43,7 @@ export interface ProgramHostOptions {
   /** The components that it may call, by name. A first size of −1 is that of a batch's rows. */
   readonly components: Readonly<Record<string, CalledFace>>;
   readonly driver: ProgramDriver;
-  /** What the randomness of all runs is drawn from, with the number of each run. */
+  /** The seed of the randomness of all runs, beside the number of each run. */
   readonly seed: number;
   /** In place of those of PROGRAM_LIMITS. */
   readonly limits?: Partial<ProgramLimits> | undefined;
@@ -74,7 +74,7 @@ export class ProgramHost {
   private readonly startMs: number;
   private readonly stopWatch: () => void;
   private tensors: CalledFace | undefined;
-  /** What waits for the first thread to be loaded. */
+  /** The promise that waits for the first thread to be loaded. */
   private first: { readonly resolve: () => void; readonly reject: (error: InputError) => void } | undefined;
 
   private constructor(
@@ -174,7 +174,7 @@ export class ProgramHost {
 
   private startThread(): void {
     const url = pathToFileURL(resolve(this.path)).href;
-    // What else a driver has of its components may be nothing that is sent between threads.
+    // Other fields that a driver keeps of its components may be nothing that can be sent between threads.
     const faces = Object.entries(this.options.components).map(([name, { inputs, outputs }]) => [
       name,
       { inputs, outputs },

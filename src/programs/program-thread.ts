@@ -24,7 +24,7 @@ const YOUNG_MIB = 8;
 export interface LostThread {
   readonly cause: 'silent' | 'heap' | 'arrays' | 'exit' | 'awaits';
   readonly run: number;
-  /** What the thread ended with, where that is known. */
+  /** The error that ended the thread, where it is known. */
   readonly error?: Error;
 }
 

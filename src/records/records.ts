@@ -7,9 +7,9 @@ import type { ClassLimit } from './class-limit.js';
 export const MOST_RECORD_BYTES = 256 * 1024 * 1024;
 
 const COLUMNS = ['sample', 'model', 'prediction', 'label', 'certainty'] as const;
-/** What is read of the lines of models that nobody asks for. */
+/** The columns that are read of the lines of models that nobody asks for. */
 const OF_OTHERS = ['sample', 'label'] as const;
-/** Sorts of faults for which a line is not read: what is missing then may be what it says. */
+/** Sorts of faults for which a line is not read: a field that is missing then may be in that line. */
 const REFUSED = ['cells', 'empty'];
 /** Of like faults, so many are told one by one. */
 const MOST_ALIKE = 5;
@@ -137,7 +137,7 @@ class RecordReader {
         `the certainty is "${certainty}", which is no finite decimal number`,
         line,
       );
-    // What is said wrongly is not missing too.
+    // A figure that is given wrongly is not missing too.
     ofModel.set(at, { line, prediction: this.classes.numberOf(prediction), certainty: value });
   }
 

@@ -70,7 +70,7 @@ export function workloadText({ models, arrivals, phases, durationS, warmUpS }: S
   return `${arrivals} arrivals${inPhases}, ${figure(rate)} requests/s${load} for ${plain(durationS, 6)} s${warmed}`;
 }
 
-/** costLine says what devices cost that come and go. What others cost follows from the plan. */
+/** costLine says what devices cost that come and go. The cost of other devices follows from the plan. */
 function costLine({ cost, pools, workload }: SimulationReport): string[] {
   if (cost === undefined || pools.every(({ inUse }) => inUse === undefined)) return [];
   const loadS = workload.durationS + (workload.warmUpS ?? 0);

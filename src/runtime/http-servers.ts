@@ -156,10 +156,11 @@ export class HttpServers {
   }
 
   /**
-   * stopListening first accepts the connections that the system holds for this process, which it resets when listening
-   * ends. It does nothing else with them, since Node accepts one in a turn of the event loop, and a turn that answers clients
-   * may take so long on a busy machine that more come meanwhile. Listening ends after a short turn in which none came. One that
-   * follows a pause is the least likely to be interrupted by the system.
+   * stopListening first accepts the connections that the system holds for this process, which it resets when
+   * listening ends. It does nothing else with them, since Node accepts one in a turn of the event loop, and a
+   * turn that answers clients may take so long on a busy machine that more come meanwhile. Listening ends
+   * after a short turn in which none came. A turn that follows a pause is the least likely to be interrupted
+   * by the system.
    * @param mostMs the most time that this may take
    * @returns what greets these connections as any others
    */

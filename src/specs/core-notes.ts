@@ -53,8 +53,8 @@ export async function serverNotes(cluster: OpenCluster, profiles: readonly Profi
 }
 
 /**
- * hereNotes tells where this host has too few cores for the CPUs that a plan uses, if it measured all of them and so may
- * be the one that serves them. What it gives depends on the machine, so it is no note for a plan.
+ * hereNotes tells where this host has too few cores for the CPUs that a plan uses, if it measured all of them
+ * and so may be the one that serves them. Its answer depends on the machine, so it is no note for a plan.
  */
 export async function hereNotes(classes: ClassUses, profiles: readonly Profile[]): Promise<string[]> {
   const cpus = Object.entries(classes).flatMap(([name, { used }]) => {

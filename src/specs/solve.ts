@@ -45,7 +45,7 @@ export type NotSolved =
       readonly warnings: readonly string[];
       /** Why no plan was found, as far as simulations say it. */
       readonly reasons: readonly string[];
-      /** What was in the way of the plans that were tried, or what may decide whether there is a plan. */
+      /** The reasons why the plans that were tried fail, or what may decide whether there is a plan. */
       readonly advice?: string;
       /** Where plans were found, and none held the rates that were asked for. */
       readonly notHeld?: NotHeld;

@@ -101,9 +101,9 @@ export interface PlanFound<T extends KindTypes> {
 export interface PlanMissing {
   readonly isFound: false;
   readonly loaded: LoadedSpec;
-  /** What is printed, behind the head of a file. */
+  /** The answer that is printed, behind the head of a file. */
   readonly answer: Omit<NoPlan, keyof Emitted | 'kind' | 'notes'>;
-  /** What is to be known of the spec and its files, as a plan would say it. */
+  /** The notes on the spec and its files, as a plan would have them. */
   readonly notes: readonly string[];
   readonly explanation?: InfeasibilityExplanation;
   /** Where nothing is proved: why no plan was found, as far as simulations say it. */
@@ -161,7 +161,7 @@ export interface ComparedRow {
 export interface ComparingOf<T extends KindTypes> {
   /** The threads that plan cases side by side. */
   readonly thread: PlannerThread;
-  /** Which options a spec takes, and why it does not take the others. */
+  /** The options that a spec takes, and why it does not take the others. */
   readonly options: Pick<OptionsTaken, 'gap' | 'hold'>;
   /** refuse refuses options that do not go with what the spec itself asks for. It reads no file. @throws InputError */
   refuse(spec: Loaded<T['spec']>, options: CompareOptions): Promise<void>;

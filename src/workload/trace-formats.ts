@@ -62,8 +62,8 @@ interface KnownFormat {
 
 const SECONDS_PER_MINUTE = 60;
 /**
- * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
- * header.
+ * These texts are no numbers, but a person may have meant them as numbers. A first line with one is a faulty
+ * row, not a header.
  */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 

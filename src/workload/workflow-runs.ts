@@ -112,7 +112,7 @@ class Walk {
     if (edgesOf(next).length > 1) pushAll(this.read, visited);
   }
 
-  /** tasks gives the calls. Those that came after the same reads share their list. */
+  /** tasks gives the calls. Calls that came after the same reads share their list. */
   tasks(): RunTask[] {
     let after: number[] = [];
     return this.made.map((task, t) => {

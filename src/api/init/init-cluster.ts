@@ -38,9 +38,9 @@ export interface InitClusterOptions {
 export interface InitCluster {
   /** The cluster's YAML, with its comments. */
   readonly text: string;
-  /** What the text says, with the schema and the version of the format. */
+  /** The cluster that the text holds, with the schema and the version of the format. */
   readonly cluster: OpenCluster;
-  /** What was left out or guessed, and what nodes do not tell. */
+  /** The notes on what was left out or guessed, and on what nodes do not have. */
   readonly notes: readonly string[];
 }
 

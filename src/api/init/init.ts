@@ -62,13 +62,13 @@ export interface InitOptions {
 export interface InitSpec {
   /** The spec's YAML, with its comments. */
   readonly text: string;
-  /** What the text says, with the schema and the version of the format. */
+  /** The spec that the text holds, with the schema and the version of the format. */
   readonly spec: ArtifactTypes[BegunKind];
   readonly cluster: OpenCluster;
   readonly models: readonly ProposedModel[];
   /** The SLO of a pipeline or cascade as a whole. */
   readonly slo?: WholeSlo;
-  /** What is to be done to the spec before it can be solved. */
+  /** The notes on what is to be done to the spec before it can be solved. */
   readonly notes: readonly string[];
   /** lacksRecords says whether records are to be made before the spec can be solved. */
   readonly lacksRecords: boolean;

@@ -15,7 +15,10 @@ export interface SpecContent {
   readonly rps: number;
   /** isPriced says whether plans are compared by what devices cost, so that each class needs a price. */
   readonly isPriced?: boolean;
-  /** What the devices of workflows need, which hold several components and load them: a memory for each class that does not tell its own. */
+  /**
+   * The memory of devices of workflows, which hold several components and load them, for each class that does
+   * not say its own.
+   */
   readonly memoryGiB?: number;
 }
 

@@ -19,7 +19,7 @@ export interface ComponentContent {
 /** WorkflowContent is the content of a workflow's spec, with a component for each model. */
 export interface WorkflowContent extends SpecContent {
   readonly components: readonly ComponentContent[];
-  /** Those of the inputs of the first component, 0 where its profile does not know them. */
+  /** The bytes of the inputs of the first component, 0 where its profile does not know them. */
   readonly requestBytes: number;
 }
 

@@ -109,7 +109,10 @@ export function verifiedAnswers(
   return { answeredBy };
 }
 
-/** differenceCheck judges whether the simulated and the live attainment are as near as is allowed. One of no request counts as 0. */
+/**
+ * differenceCheck judges whether the simulated and the live attainment are as near as is allowed. A side
+ * without requests counts as 0.
+ */
 export function differenceCheck(
   allowed: number,
   figures: readonly VerifiedFigure[],

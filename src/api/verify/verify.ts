@@ -63,7 +63,9 @@ const LEAST_SLO_MS = 1e-3;
 export interface VerifyOptions extends Strictness {
   /** The plan, or the bundle, that the server served. */
   readonly plan: string;
-  /** What the models of a gear plan say of samples, in place of the records that the plan was made from. */
+  /**
+   * The records of what a gear plan's models say of samples, in place of those that the plan was made from.
+   */
   readonly records?: string | undefined;
   /** An engine profile: what the engine of the load takes beside its devices, in place of what the plan says of it. */
   readonly engine?: string | undefined;

@@ -8,7 +8,10 @@ import { spansOf, usedBy } from './spans.js';
 export interface PartRange {
   readonly from: number;
   readonly to: number;
-  /** What crosses at its two ends, by the cuts' positions; by default what `cutsOf` chooses without bytes. */
+  /**
+   * The crossings at its two ends, by the cuts' positions; by default those that `cutsOf` chooses without
+   * bytes.
+   */
   readonly cuts?: readonly Cut[] | undefined;
 }
 

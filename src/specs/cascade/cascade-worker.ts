@@ -41,7 +41,10 @@ export interface PlannedGears {
   readonly timeOver?: true;
 }
 
-/** The jobs of a pool, such as the cases of a comparison, are often of one family. What is known of it ends with the pool. */
+/**
+ * The jobs of a pool, such as the cases of a comparison, are often of one family. The worker's knowledge of
+ * it ends with the pool.
+ */
 const known = new WeakMap<object, KnownModels>();
 
 serveJobs<GearJob, PlannedGears, string>(async (job, context: JobContext<undefined, string>) => {

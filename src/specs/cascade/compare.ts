@@ -118,7 +118,7 @@ function rowWithout(asked: CascadeCase, { answer, timeOver }: PlannedGears): Com
     return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons({ limit, reasons }) };
   }
   const { reasons, feasibleLatencyMs: least } = answer;
-  // That a class has no device which the mix has none of tells nothing, and so comes last.
+  // A reason that a class has no device says nothing where the mix has none of the class, and so comes last.
   const isAbsent = (reason: NoPlanReason) => reason.class !== undefined && asked.mix[reason.class] === 0;
   return {
     ...headOf(asked),

@@ -9,7 +9,7 @@ import { gearServing, repeatedGearPromiseFaults } from './gear-simulation.js';
 import type { CascadeTypes } from './kind.js';
 import { planGears } from './plan-gears.js';
 
-/** What only a search knows that is not repeated. */
+/** The fields that only a search knows and that are not computed again. */
 const SEARCHED: readonly string[] = [
   ...['/status', '/reproducible', '/work', '/objective/bound', '/objective/gap'],
   '/gears/*/limitedBy',
@@ -34,7 +34,8 @@ export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
     const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';
     if (isPromised && plan.promise === undefined)
       return [fault('is missing: nothing confirms the latency; solve the spec again', '/promise')];
-    // What contradicts its gears needs no search to be told, and simulations of a plan that is not right say nothing more.
+    // Contradictions of its gears need no search to be found, and simulations of a plan with faults say
+    // nothing more.
     const { files, resolved } = loaded;
     const evaluated = evaluatedFaults(plan, { spec, files, resolved, arrivalsOf: gearArrivals() });
     if (evaluated.length > 0) return evaluated;

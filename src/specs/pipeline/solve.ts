@@ -57,7 +57,7 @@ export const solvingPipeline: SolvingOf<PipelineTypes> = {
   },
 };
 
-/** A pipeline is not timed. One that is given is not searched or explained either. */
+/** A pipeline is not timed. A given pipeline is not searched or explained either. */
 function options({ value }: Loaded<'pipeline'>): OptionsTaken {
   const searched = pipelineMethodOf(value) === 'given' ? FOR_SEARCHED : 'taken';
   return {

@@ -117,7 +117,7 @@ export async function loadWorkflows(
 
 interface FilesOfSpec {
   readonly cluster: { readonly value: OpenCluster; readonly file?: Loaded<'cluster'> };
-  /** One profile for each component, in order. */
+  /** The profiles of the components, in order. */
   readonly profiles: readonly Loaded<'profile'>[];
   readonly trace: (LoadTrace & NamedFile & { readonly rps: number }) | undefined;
   /** By workflow, its recorded runs and its program, where it names them. */
