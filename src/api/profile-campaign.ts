@@ -41,7 +41,7 @@ export interface CampaignOptions {
   readonly pauseMs?: number | undefined;
 }
 
-/** AskedCampaign is a campaign without open questions, but for limits that have the profiler's defaults. */
+/** AskedCampaign is a campaign without open questions, except for limits that have the profiler's defaults. */
 export interface AskedCampaign {
   readonly cells: Cells;
   /** The cells of this run and of those that it continues, which a further run continues with. */

@@ -191,7 +191,7 @@ function nextOf(
   { routes }: Topology,
   choices: readonly VerdictChoice[],
 ): EngineStage['next'] {
-  // Of a cascade, the gear in force says where rows go on.
+  // Of a cascade, the active gear says where rows go on.
   if (routes.kind === 'cascade') return [];
   let bit = 0;
   return edges.map(({ to, when }) =>

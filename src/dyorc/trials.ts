@@ -74,7 +74,7 @@ export class PlacementTrials {
     );
   }
 
-  /** planned gives the workflows as a plan has them, but for the paths of their files. */
+  /** planned gives the workflows as a plan has them, except for the paths of their files. */
   planned(): readonly PlannedWorkflow[] {
     return this.workflows;
   }

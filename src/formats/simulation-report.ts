@@ -63,9 +63,9 @@ export interface SimulatedCascade {
   samples: number;
   /** The share of answered requests that each model answered, and the share of these that is right. */
   answeredBy: { stage: string; share: number; accuracy?: number }[];
-  /** The share of time in which each gear was in force, beside the planned one. */
+  /** The share of time in which each gear was active, beside the planned one. */
   gears: { fromRps: number; toRps: number; plannedShare: number; share: number }[];
-  /** How often another gear came into force. */
+  /** How often another gear became active. */
   shifts: number;
   /** By windows of the same length as those of the report: the answered requests that arrived in each. */
   windows?: { fromS: number; accuracy?: number; p95Ms?: number; gear: number }[];

@@ -80,7 +80,7 @@ interface ConfirmedRate {
   readonly busiest: number;
 }
 
-/** Remembered is what confirmed a rate, with what that depends on: the gears that were in force. */
+/** Remembered is what confirmed a rate, with what that depends on: the gears that were active. */
 interface Remembered {
   readonly inForce: readonly number[];
   readonly parts: string;
@@ -283,7 +283,7 @@ export function repeatedPromise(
   return new PromiseJudge(simulate, promised).held(plan);
 }
 
-/** partsOf is all of a plan on which a simulation depends, in which only some gears were in force. */
+/** partsOf is all of a plan on which a simulation depends, in which only some gears were active. */
 function partsOf({ gears, placement, stages, sloMs }: GearPlanBody, inForce: readonly number[]): string {
   const used = inForce.map((gear) => ({ cascade: gears[gear]?.cascade, timeoutMs: gears[gear]?.timeoutMs }));
   return JSON.stringify([inForce, used, placement, stages.map(({ name }) => name), sloMs]);

@@ -22,9 +22,9 @@ export interface CascadeFigures {
   readonly accuracy?: number;
   /** The share of answered requests that each model answered, and the share of these that is right. */
   readonly answeredBy: readonly { readonly share: number; readonly accuracy?: number }[];
-  /** The share of time in which each gear was in force. */
+  /** The share of time in which each gear was active. */
   readonly gearShares: readonly number[];
-  /** How often another gear came into force. */
+  /** How often another gear became active. */
   readonly shifts: number;
   readonly windows?: readonly CascadeWindow[];
 }
@@ -34,7 +34,7 @@ export interface CascadeWindow {
   readonly fromS: number;
   readonly accuracy?: number;
   readonly p95Ms?: number;
-  /** The gear that was in force longest. */
+  /** The gear that was active longest. */
   readonly gear: number;
 }
 
@@ -42,7 +42,7 @@ type EndedRequest = [atNs: number, model: number, request: number, arrivedNs: nu
 
 /**
  * CascadeFold observes a run of a gear plan: which model answered each request, and whether rightly, and which gear was
- * in force when. With windows it keeps every latency.
+ * active when. With windows it keeps every latency.
  */
 export class CascadeFold {
   private view: BatchView | undefined;
@@ -101,7 +101,7 @@ export class CascadeFold {
     window.latencies.push(atNs - arrivedNs);
   }
 
-  /** shifted reports that another gear is in force. */
+  /** shifted reports that another gear is active. */
   shifted(atNs: number, gear: number): void {
     this.addGear(atNs);
     this.gear = gear;

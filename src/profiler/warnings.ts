@@ -63,7 +63,7 @@ function sameGroup(one: Group, other: Group): boolean {
 }
 
 /**
- * warningRead gives a warning of a profile that is resumed. A profile has its warnings in words alone but for unfit
+ * warningRead gives a warning of a profile that is resumed. A profile has its warnings in words alone except for unfit
  * figures, so this reads with which subject's name one begins, as it was written.
  *
  * @param subjects what the warning can be about, by name

@@ -119,7 +119,7 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : figure(value)} ${units[unit]}`;
 }
 
-/** A share that is less than this below 1 is 1 but for rounding. */
+/** A share that is less than this below 1 is 1 except for rounding. */
 const WHOLE = 1e-10;
 
 /**

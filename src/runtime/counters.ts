@@ -76,7 +76,7 @@ export class Counters {
   private readonly countsByBatch: boolean;
   private readonly nv = nvCounters(this.registry);
   private readonly own = ownCounters(this.registry);
-  /** Of a cascade alone: which gear is in force, and which models answer. */
+  /** Of a cascade alone: which gear is active, and which models answer. */
   private readonly cascade: CascadeCounters | undefined;
 
   constructor(
@@ -144,7 +144,7 @@ export class Counters {
     return made;
   }
 
-  /** shifted says which gear has come into force, by its number in the plan. */
+  /** shifted says which gear has become active, by its number in the plan. */
   shifted(gear: number): void {
     const { name: model } = this.bundle.models[0]!;
     this.cascade?.gear.set({ model }, gear);

@@ -111,7 +111,7 @@ export function readJsonRequest(model: AskedModel, json: Json): InferRequest {
   return atOnce(readJson(model, { json, binary: NO_BYTES, take: () => {} }));
 }
 
-/** GivenRequest is a request whose JSON was parsed, but for the data of its inputs where these are in `data`. */
+/** GivenRequest is a request whose JSON was parsed, except for the data of its inputs where these are in `data`. */
 interface GivenRequest {
   readonly json: Json;
   readonly data?: readonly DataText[] | undefined;

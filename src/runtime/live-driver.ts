@@ -45,7 +45,7 @@ export type Done = (ending: Ending, times: RequestTimes) => void;
 
 /**
  * DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device; of the devices that
- * the core activates and retires; and of the gear that comes into force.
+ * the core activates and retires; and of the gear that becomes active.
  */
 export interface DriverObserver {
   batch(record: BatchRecord): void;

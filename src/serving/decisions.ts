@@ -33,7 +33,7 @@ export const Decision = {
    * it was handed and has not begun are taken back: the core has queued their tasks elsewhere.
    */
   retire: 7,
-  /** Another gear is in force: a = the gear. The driver need do nothing. */
+  /** Another gear is active: a = the gear. The driver need do nothing. */
   shift: 8,
   /**
    * The task is put into the batch that its device executes after the one that it executes now: a = task, b = pool. The

@@ -25,9 +25,9 @@ export interface GearLoad {
 export interface GearsRun {
   /** Infinity where a request was not answered. */
   readonly latenciesNs: Float64Array;
-  /** The gear that was in force when each request came. */
+  /** The gear that was active when each request came. */
   readonly gears: Int32Array;
-  /** Every gear that was in force at some time. */
+  /** Every gear that was active at some time. */
   readonly inForce: readonly number[];
   /** The share of the time in which the busiest device was busy. */
   readonly busiest: number;

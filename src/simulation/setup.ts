@@ -442,7 +442,7 @@ async function loadOf(
   return found;
 }
 
-/** madeFrom lists the files that a plan was made from, but for its profiles, which are read. */
+/** madeFrom lists the files that a plan was made from, except for its profiles, which are read. */
 export function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
   return inputs
     .filter(({ role }) => role !== 'profile')

@@ -63,7 +63,7 @@ export interface SimulationObserver {
    * topology's.
    */
   scaled?(atNs: number, device: number, state: DeviceState): void;
-  /** shifted reports that another gear of the plan is in force; at the beginning it is the first. */
+  /** shifted reports that another gear of the plan is active; at the beginning it is the first. */
   shifted?(atNs: number, gear: number): void;
   /** loadBegun reports that a device begins to load the component of a pool, and `loaded` that it is there. */
   loadBegun?(atNs: number, device: number, pool: number): void;

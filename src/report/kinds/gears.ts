@@ -209,7 +209,7 @@ export function answeredTable({ cascade }: SimulationReport): Table {
   return { columns: ['model', 'answered', 'right'], rows };
 }
 
-/** gearUseTable lists the gears by the time that they were in force. Gears that were not are left out. */
+/** gearUseTable lists the gears by the time that they were active. Gears that were not are left out. */
 export function gearUseTable({ cascade }: SimulationReport): Table {
   const rows = (cascade?.gears ?? [])
     .filter(({ share }) => share > 0)

@@ -236,7 +236,7 @@ function firstWithRoom(lists: TaskQueues, list: number, size: number, end: numbe
   return NONE;
 }
 
-/** GearBatches takes all tasks that wait, and waits for as many as the gear in force asks for: gear. */
+/** GearBatches takes all tasks that wait, and waits for as many as the active gear asks for: gear. */
 class GearBatches implements Formation {
   readonly waitsLonger = false;
 

@@ -7,7 +7,7 @@ export interface LoadFactorOptions {
   readonly transition: Transition;
   /** Over how many intervals the load is smoothed. Default SMOOTHED. */
   readonly smoothed?: number | undefined;
-  /** throughputRps is the rate that a pool can serve now, with the batch in force on the devices that are up. */
+  /** throughputRps is the rate that a pool can serve now, with the current batch on the devices that are up. */
   throughputRps(pool: number): number;
 }
 

@@ -27,7 +27,7 @@ export function perDeviceQueues(topology: Topology): number {
 /**
  * PerDevice gives a task one of the devices of its stage as soon as it comes there, and keeps it in a queue of that device's
  * own (PARD Fig. 4). Queues are numbered as the memberships of devices in pools are (DeviceMembers). After them comes one for
- * each pool, where tasks wait while no device of the pool is up. A change takes constant time, but for the choice of a
+ * each pool, where tasks wait while no device of the pool is up. A change takes constant time, except for the choice of a
  * device among those of a pool.
  */
 export class PerDevice extends ByPipeline implements TaskPlacement {

@@ -254,7 +254,7 @@ export class StatePlanner {
   }
 
   /**
-   * durationNs is the time of a stage with the batch in force: its execution, and the transfer to the next. It is that on a
+   * durationNs is the time of a stage with the current batch: its execution, and the transfer to the next. It is that on a
    * device, or without one the mean of the devices that are up.
    */
   durationNs(pool: number, device = NONE): number {
@@ -308,7 +308,7 @@ export class StatePlanner {
       );
   }
 
-  /** fixedNs is what counts of a later stage but for drawn waits. */
+  /** fixedNs is what counts of a later stage except for drawn waits. */
   private fixedNs(at: number, pool: number, { queueing, execution, wait }: LaterEstimate): number {
     const longestWaitNs = wait === 'most' ? this.executionNs(pool) : 0;
     return (

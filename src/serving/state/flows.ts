@@ -52,7 +52,7 @@ export class Flows {
     return this.rows[flow] as number;
   }
 
-  /** gearOf is the gear that was in force when the row came. */
+  /** gearOf is the gear that was active when the row came. */
   gearOf(flow: number): number {
     return this.gears[flow] as number;
   }

@@ -27,7 +27,7 @@ export interface QueueTimeouts {
 }
 
 /**
- * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, but for what is left
+ * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, except for what is left
  * to the Python models before them.
  */
 export function queueTimeouts(plan: StagePlan, graph: EngineGraph): QueueTimeouts {
