@@ -12,7 +12,7 @@ import {
 } from '../formats/index.js';
 import { type Plans, priceChange, type Tolerance, toleranceChecks } from './diff-tolerances.js';
 
-/** No more fields are told one by one. */
+/** No more fields are reported one by one. */
 const MOST_FIELDS = 50;
 
 /** DiffOptions says what of the difference is judged. */

@@ -149,7 +149,7 @@ async function checkedOptions(url: string, options: LoadServerOptions): Promise<
 
 /**
  * refuseWithoutSlo refuses to judge a share in time where nothing says what is in time, before anything is sent.
- * @throws InputError which names the models that the server tells no SLO of
+ * @throws InputError which names the models that the server reports no SLO of
  */
 async function refuseWithoutSlo(
   url: string,
@@ -169,7 +169,7 @@ async function refuseWithoutSlo(
   );
 }
 
-/** loadChecks judges a load that was not interrupted: no request may fail, and so many must be in time. */
+/** loadChecks judges a load that was not interrupted: no request may fail, and enough of them must be in time. */
 function loadChecks(
   { complete, attainment, models = [], failed }: Omit<LoadDocument, keyof Emitted | 'kind'>,
   failUnder: number | undefined,
@@ -342,7 +342,7 @@ function ratedModel({ name, plannedRps, weight }: RemoteModel): RatedModel {
   return { name, throughputRps: plannedRps ?? 1, weight: weight ?? 0 };
 }
 
-/** shareFaults refuses to share a load among models whose shares the server does not tell. */
+/** shareFaults refuses to share a load among models whose shares the server does not report. */
 async function shareFaults(
   remote: readonly RemoteModel[],
   traces: readonly string[],

@@ -65,7 +65,7 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
   const paths = [...new Set(named)];
   const asked = spec.value.models.map(({ name }, i) => ({ name, profile: named[i] as string }));
   const known = await withFiles(asked);
-  // Of models that are all profiled already, what is wrong is told with what else their records need.
+  // Of models that are all profiled already, what is wrong is reported with what else their records need.
   const isToldLater = samples.length > 0 && known.every(({ file }) => file === undefined);
   const unlike = isToldLater ? [] : await unlikeFileFaults(known);
   if (unlike.length > 0) throw new InputError(task, unlike);

@@ -35,7 +35,7 @@ export function onceInRun<T>(work: (signal: AbortSignal | undefined) => Promise<
   return run.once as Promise<T>;
 }
 
-/** Between two turns of the event loop, in which signals are heard, at most so many lines, values or requests are handled. */
+/** Between two turns of the event loop, in which signals are heard, at most this many lines, values or requests are handled. */
 const MOST_IN_A_STEP = 4096;
 
 /**

@@ -9,7 +9,7 @@ import { refuseForeign } from './text.js';
 import { unpacked } from './unpacked.js';
 
 const NEWLINE = '\n'.charCodeAt(0);
-/** A line of so many bytes holds more tasks than a run may have. */
+/** A line of this many bytes holds more tasks than a run may have. */
 const MOST_LINE_BYTES = 1024 * 1024;
 /** Larger files are taken for a mistake, as traces are. */
 const MOST_BYTES = 2 ** 31;

@@ -37,7 +37,7 @@ interface Part extends Arm {
 
 /** Values that stand in come in two ways, so that what is told of both follows from neither. */
 const WAYS = [0, 1] as const;
-/** Each round mends what a validator tells, which are 20 faults at most. */
+/** Each round mends what a validator reports, which are 20 faults at most. */
 const MOST_ROUNDS = 50;
 /** These keys name files, and a class of profiles, which nothing else in a file refers to. */
 const OUTER_KEYS: readonly string[] = ['cluster', 'profile', 'trace', 'records', 'distribution', 'as'];
@@ -161,7 +161,7 @@ class Schema {
     return type === 'object' ? this.map(part, way) : undefined;
   }
 
-  /** withoutFile chooses an alternative that names no file: where a file is missing, little else is told. */
+  /** withoutFile chooses an alternative that names no file: where a file is missing, little else is reported. */
   private withoutFile(arms: readonly Part[]): Part {
     const namesNone = (arm: Part) => !this.resolved(arm).required?.some((key) => OUTER_KEYS.includes(key));
     return arms.find(namesNone) ?? (arms[0] as Part);

@@ -17,7 +17,7 @@ import {
 import { classFigures, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import { steadyBatch } from './largest-batch.js';
 
-/** So many bytes pass in a microsecond at a gigabyte a second. */
+/** This many bytes pass in a microsecond at a gigabyte a second. */
 const BYTES_PER_US = 1e3;
 
 /** ComponentFile is a component of a spec, with its profile, which has the figures of aliases, and the path of that. */

@@ -5,7 +5,7 @@ import type { ResolvedWorkflows } from './resolve.js';
 /** Means of shares are no more exact than this. */
 const ROUNDING = 1e-9;
 
-/** CountTrial says whether so many devices hold what is asked. */
+/** CountTrial says whether a given number of devices hold what is asked. */
 export type CountTrial = (devices: number) => boolean;
 
 /**

@@ -104,7 +104,7 @@ export class PlacementTrials {
     };
   }
 
-  /** at places components on so many devices by the method of the spec and by who serves, and serves the sample. */
+  /** at places components on a given number of devices by the method of the spec and by who serves, and serves the sample. */
   at(counts: readonly ClassCount[]): PlacedTrial | Unplaced {
     const { method, spec, serving } = this.question.resolved;
     const problem = this.problemOf(counts);

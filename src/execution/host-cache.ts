@@ -157,7 +157,7 @@ function verifiedText(digests: ModelDigests | undefined): string {
   return [digests.sha256, ...digests.data.map(text)].join('\n');
 }
 
-/** The event loop turns after each piece of so many bytes: some 10 ms. */
+/** The event loop turns after each piece of this many bytes: some 10 ms. */
 const PIECE_BYTES = 2 ** 24;
 
 async function sha256OfBytes(bytes: Uint8Array): Promise<string> {

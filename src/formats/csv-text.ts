@@ -14,7 +14,7 @@ export interface CsvLine {
 /** LineCells are a line's cells of the columns that were asked for, in their order, or why it is not a whole line. */
 export type LineCells = readonly string[] | { readonly wrong: string };
 
-/** A table has at most so many cells; the library takes some 150 bytes for each. */
+/** A table has at most this many cells; the library takes some 150 bytes for each. */
 export const MOST_CELLS = 3_000_000;
 /** A table that is read in one step has fewer cells. */
 const MOST_CELLS_AT_ONCE = 100_000;

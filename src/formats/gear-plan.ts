@@ -123,11 +123,11 @@ export interface GearObjective {
 
 /** GearScope says which cascades a proof is about. */
 export interface GearScope {
-  /** Cascades of up to so many models, each of which comes once. */
+  /** Cascades of up to this many models, each of which comes once. */
   mostModels: number;
   /** Models come in any order, or from cheaper to dearer ones. */
   orders: 'any' | 'cheaper-first';
-  /** All thresholds, or so many quantiles of each model's certainties. */
+  /** All thresholds, or this many quantiles of each model's certainties. */
   thresholds: 'all' | number;
 }
 
@@ -233,7 +233,7 @@ export interface GearStep {
   threshold?: number;
   /** The share of requests that come to the step. */
   visits: number;
-  /** A batch starts when so many requests wait. */
+  /** A batch starts when this many requests wait. */
   minQueue: number;
   /** The share of the step's requests that each device which holds the model serves, in the order of the placement. */
   loadShares: number[];

@@ -45,7 +45,7 @@ export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   sendLatenessMs?: SimulatedLatency;
   /** The digest of the plan that the server serves, where it tells. */
   planSha256?: string;
-  /** The notes of that plan, where the server tells and there are any. */
+  /** The notes of that plan, where the server reports them and there are any. */
   notes?: string[];
   /** How the server schedules, with every choice of its policy, where it tells. */
   serving?: PlanServing;

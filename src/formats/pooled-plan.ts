@@ -94,9 +94,9 @@ export interface HoldRuns {
  * are in SLOs: a model's own, and then the longest of all models.
  */
 export interface WarmUp {
-  /** For so many of its SLOs, each model gets twice its rate, which fills its queues. */
+  /** For this many of its SLOs, each model gets twice its rate, which fills its queues. */
   fillSlos: number;
-  /** For so many of the longest SLO, all models then get their rates. */
+  /** For this many of the longest SLO, all models then get their rates. */
   settleSlos: number;
 }
 

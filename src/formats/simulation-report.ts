@@ -348,7 +348,7 @@ export interface SimulatedLinkUse {
   busiest: number;
 }
 
-/** SimulatedWindows holds the figures of the run by windows of so many seconds. */
+/** SimulatedWindows holds the figures of the run by windows of a given number of seconds. */
 export interface SimulatedWindows {
   seconds: number;
   rows: SimulatedWindow[];

@@ -15,7 +15,7 @@ const COMMA = ','.charCodeAt(0);
 const COLON = ':'.charCodeAt(0);
 const [LIST, MAP, LIST_END, MAP_END] = ['[', '{', ']', '}'].map((letter) => letter.charCodeAt(0));
 
-/** Files that other tools wrote may have so many: events of a profiler, requests of a schedule. */
+/** Files that other tools wrote may have this many: events of a profiler, requests of a schedule. */
 const MOST_FOREIGN_VALUES = 3_000_000;
 
 /**

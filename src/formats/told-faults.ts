@@ -1,6 +1,6 @@
 import { type Fault, faultInFile, InputError, MissingError, MOST_FAULTS, moreFaults } from './errors.js';
 
-/** Faults are told once among the first so many; later ones are counted each time that they are met. */
+/** Faults are reported once among the first this many; later ones are counted each time that they are met. */
 const MOST_KNOWN = 1000;
 
 /**

@@ -1,6 +1,6 @@
-/** Figures in sentences have so many significant digits, where more are not needed. */
+/** Figures in sentences have this many significant digits, where more are not needed. */
 const DIGITS = 4;
-/** More digits than a double has tell nothing apart. */
+/** More digits than a double has distinguish nothing. */
 const MOST_DIGITS = 17;
 /** Figures from here on are written with an exponent. */
 const LEAST_EXPONENTIAL = 1e7;

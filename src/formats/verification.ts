@@ -17,7 +17,7 @@ export interface Verification extends Emitted, PlanChecks, GateVerdicts {
   priorities?: { priority: number; figures: VerifiedFigure[] }[];
   /** The batches by partition and size, as planned, simulated and executed. */
   executions: VerifiedExecutions[];
-  /** The shares of answers by the models of a cascade; absent where the server did not tell them. */
+  /** The shares of answers by the models of a cascade; absent where the server did not report them. */
   answeredBy?: VerifiedAnswers[];
   /** The causes of the difference; absent where the server did not report its measurements. */
   causes?: VerifiedCauses;

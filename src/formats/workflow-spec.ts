@@ -114,7 +114,7 @@ export interface WorkflowPlanner {
   objective?: WorkflowObjective;
   /** The share of requests that must be in time, of each workflow with an SLO. Default 0.99. */
   attainment?: number;
-  /** Devices are divided into so many groups, each with a scheduler of its own. Default 1. */
+  /** Devices are divided into this many groups, each with a scheduler of its own. Default 1. */
   subclusters?: number;
 }
 

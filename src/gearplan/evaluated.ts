@@ -33,7 +33,7 @@ export interface EvaluatedFrom {
 
 /**
  * evaluatedFaults takes the cascades and the placement of a plan as they are, works out everything that
- * follows from them by the code that planned it, and tells where the plan has something else. It searches
+ * follows from them by the code that planned it, and reports where the plan has something else. It searches
  * nothing: that a better plan exists is not found, nor a wrong bound that the plan keeps, nor a wrong reason
  * of `limitedBy`. Where the objective is latency, the minimum queue lengths and the p95 of gears are taken as
  * they are too, because they follow from a latency that the search chose and the plan does not have. The
@@ -114,7 +114,7 @@ class ChosenPlan {
     ];
   }
 
-  /** @param levels the thresholds that tell samples apart, by model */
+  /** @param levels the thresholds that distinguish samples, by model */
   private thresholdFaults(
     { models, thresholds }: Cascade,
     range: number,
@@ -144,7 +144,7 @@ class ChosenPlan {
     ];
   }
 
-  /** tried tries each cascade in its range, as the search did, and tells which do not hold. */
+  /** tried tries each cascade in its range, as the search did, and reports which do not hold. */
   tried(arrivalsOf: ArrivalsOf): Fault[] {
     if (this.plan.objective.kind === 'latency') {
       pushAll(
@@ -192,7 +192,7 @@ class ChosenPlan {
     return reproducible === false ? (objective.scope ?? whole) : whole;
   }
 
-  /** changes writes the plan again, and tells where it has something else. */
+  /** changes writes the plan again, and reports where it has something else. */
   changes({ spec, files, resolved, arrivalsOf }: EvaluatedFrom): Fault[] {
     const { plan, of, problem, cascades, placement, gears } = this;
     const { objective } = resolved;
@@ -229,7 +229,7 @@ function figuresOf({ p95Ms, utilization }: GearPlan['gears'][number]) {
 type Planned = Partial<ReturnType<typeof gearPlanBodyOf>>;
 
 /**
- * gearChanges tells where a plan has something else than one that was made again.
+ * gearChanges reports where a plan has something else than one that was made again.
  * @param except fields that are not compared
  */
 export function gearChanges(plan: GearPlan, again: Planned, except: readonly (keyof Planned)[]): Fault[] {

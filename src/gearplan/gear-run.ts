@@ -17,7 +17,7 @@ export interface GearTrial {
   readonly shares: readonly Float64Array[];
   /** When requests arrive, in order. */
   readonly arrivalsNs: Float64Array;
-  /** So many of the first requests fill the queues and let them settle, and do not count; 0 where absent. */
+  /** This many of the first requests fill the queues and let them settle, and do not count; 0 where absent. */
   readonly warmUp?: number;
   /** The run ends as soon as more than `mostLate` requests that count are certain to take longer than `limitNs`. */
   readonly limitNs?: number;

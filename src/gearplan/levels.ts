@@ -1,5 +1,5 @@
 /**
- * Levels are the certainties of a model that tell its samples apart. Every threshold divides the samples like one of them:
+ * Levels are the certainties of a model that distinguish its samples. Every threshold divides the samples like one of them:
  * those of a lower rank than the threshold's go on.
  */
 export interface Levels {
@@ -53,7 +53,7 @@ export interface Thresholds {
 }
 
 /**
- * thresholdsOf takes at most so many thresholds: all where they are few, else quantiles of the certainties. The threshold below
+ * thresholdsOf takes at most a given number of thresholds: all where they are few, else quantiles of the certainties. The threshold below
  * which nothing is would be no step, and is left out.
  */
 export function thresholdsOf({ values, ranks, order }: Levels, most: number): Thresholds {

@@ -15,11 +15,11 @@ import { type GearAnswer, type GearQuestion, type NoGears, relaxedValue } from '
 import type { GearProblem } from './problem.js';
 import type { ClassProblem, ResolvedCascade } from './resolve.js';
 
-/** Sentences have figures of so many digits. */
+/** Sentences have figures of this many digits. */
 const DIGITS = 4;
 /** A latency with which there is a plan is told that is longer than the least one by these factors at most. */
 const LONGER = [1, 1.02, 1.05];
-/** So many times the fewest devices are tried until the spec itself has a plan. */
+/** This many times the fewest devices are tried until the spec itself has a plan. */
 const MORE_DEVICES = [1, 1.2, 1.5, 2];
 /** How many devices are tried to find out how many would do: */
 const MOST_DEVICES = 4096;

@@ -18,15 +18,15 @@ import type { GearMethod } from './scope.js';
 import { spaceOf } from './search-space.js';
 import { type ArrivalsOf, GearTrials, type TriedGears } from './trials.js';
 
-/** Random search draws so many plans where nobody says. */
+/** Random search draws this many plans where nobody says. */
 const DEFAULT_DRAWS = 1000;
 
-/** So many cascades the loop chooses from. */
+/** This many cascades the loop chooses from. */
 const MOST_LOOPED = 150;
-/** So many cascades the MILP of placements has for each range. */
+/** This many cascades the MILP of placements has for each range. */
 const MOST_STATED = 500;
 
-/** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
+/** Where nobody limits the work, a search ends after this many arrivals and batches of simulated gears: some ten seconds. */
 export const MOST_EVENTS = 40e6;
 
 /** GearChoice is a gear plan that was searched. */
@@ -67,7 +67,7 @@ export type GearOutcome =
 /** SearchEnd says when a search ends with what it has. */
 export interface SearchEnd {
   /**
-   * After so many gears were simulated, no further placement is looked at. By default a search ends after some ten seconds
+   * After this many gears were simulated, no further placement is looked at. By default a search ends after some ten seconds
    * of counted work; exhaustive search has no limit.
    */
   readonly work?: number;

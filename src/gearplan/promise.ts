@@ -4,11 +4,11 @@ import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/inde
 import type { GearPlanBody } from './plan-body.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';
 
-/** Runs count about so many requests: no run of the Poisson loads has less than 8,000. */
+/** Runs count about this many requests: no run of the Poisson loads has less than 8,000. */
 const COUNTED_REQUESTS = 8_500;
-/** Queues are filled and settle as in a trial, and for so many intervals of switching at least. */
+/** Queues are filled and settle as in a trial, and for this many intervals of switching at least. */
 const SETTLE_INTERVALS = 5;
-/** Gears rise one by one in the first interval, and what that leaves is served before a run counts, after so many requests. */
+/** Gears rise one by one in the first interval, and what that leaves is served before a run counts, after this many requests. */
 const MOST_RISING = 20_000;
 
 /** The seeds by which a plan is judged while gears are chosen, */
@@ -19,7 +19,7 @@ const FIRST_SEED = 201;
 const SEEDS_APART = 1_000;
 /** While gears are chosen, so much less of what may be late is allowed, so that most of what holds is confirmed. */
 const SPARED = 0.1;
-/** Gears share the blame for a rate that is not held where so many of its late requests came under them. */
+/** Gears share the blame for a rate that is not held where this many of its late requests came under them. */
 const BLAMED = 0.25;
 
 /** PromisedLoad is a steady Poisson load at which a plan is simulated, as the room `simulation` takes it. */

@@ -74,7 +74,7 @@ export interface ResolvedCascade {
 }
 
 /**
- * resolveCascade joins a spec with its cluster, profiles and records, and tells every fault at once. A class is left out
+ * resolveCascade joins a spec with its cluster, profiles and records, and reports every fault at once. A class is left out
  * where a model was not profiled on it or does not fit on it, or none of its devices is free.
  */
 export function resolveCascade(
@@ -132,7 +132,7 @@ function tooMany(device: string, free: number): Fault {
   return fault(said, `/cluster/devices/${device}/count`);
 }
 
-/** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */
+/** cascadeSpecFaults reports every fault of a spec that can be seen without the files that it names. */
 export function cascadeSpecFaults(spec: CascadeSpec): Fault[] {
   const { models, slo } = spec;
   const names = models.map(({ name }) => name);

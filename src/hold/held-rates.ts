@@ -220,7 +220,7 @@ const INSIDE = 0.1;
  * one.
  */
 const ASIDE = 0.45;
-/** After so many steps in one direction, each is twice as long as the one before. */
+/** After this many steps in one direction, each is twice as long as the one before. */
 const STEADY = 24;
-/** A rate that is held is raised by so many times the precision. */
+/** A rate that is held is raised by this many times the precision. */
 const RAISE = 3;

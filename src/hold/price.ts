@@ -19,12 +19,12 @@ import {
 const MOST_RAISED = 6;
 /** A failing model gets this much more headroom than it lacked, */
 const RAISE = 1.01;
-/** and that again, at most so many times, while its plan stays the same one. */
+/** and that again, at most this many times, while its plan stays the same one. */
 const SAME_RAISE = 1.04;
 const MOST_SAME = 12;
-/** Where a raise has no plan, the largest one below it that has one is looked for by so many bisections. */
+/** Where a raise has no plan, the largest one below it that has one is looked for by this many bisections. */
 const BISECTIONS = 4;
-/** So many plans are judged, each by seeds of its own, */
+/** This many plans are judged, each by seeds of its own, */
 const MOST_JUDGED = 4;
 /** and then so many that cost less than what was confirmed. */
 const MOST_LOWERED = 6;

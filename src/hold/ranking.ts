@@ -8,9 +8,9 @@ import { heldValue } from './value.js';
 
 /** Of plans that are to hold most, so many are compared at most, as it costs little to give up one that holds less. */
 const MOST_RANKED = 6;
-/** GPUs are moved between the pools of the best plan and of so many others. */
+/** GPUs are moved between the pools of the best plan and of this many others. */
 const MOST_OTHERS = 2;
-/** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
+/** Held rates that differ by less than this share are not distinguished by the ranking seeds; the first is kept. */
 const DISTINCT = 0.001;
 
 /** Ranked is a trial with what it holds by the ranking seeds. */
@@ -88,7 +88,7 @@ export class Ranking {
     return { ...found, moves: { variants: polish.variants, moved } };
   }
 
-  /** ratesOf gives the rates at which a plan has a value: so many per unit of weight. */
+  /** ratesOf gives the rates at which a plan has a value: the value per unit of weight. */
   private ratesOf(value: number): number[] {
     return this.problem.models.map(({ weight }) => value * weight);
   }

@@ -7,9 +7,9 @@ import type { HoldTools } from './tools.js';
 import { type FoundOutcome, type HoldTrial, isTimed, leadOf, pipelinesOf } from './trial.js';
 import { askedShare, heldValue, isPriced } from './value.js';
 
-/** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
+/** This many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
-/** Trying ends after so many rounds in a row that found no better plan. */
+/** Trying ends after this many rounds in a row that found no better plan. */
 const MOST_VAIN = 6;
 /** Plans whose values lie this close to the best may be better than it: what a trial says is not exact. */
 export const CLOSE = 0.02;

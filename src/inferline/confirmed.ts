@@ -13,7 +13,7 @@ export interface ConfirmedPlan {
   readonly configuration: Configuration;
 }
 
-/** SLOs so many times as long are planned for, one after another, where more replicas alone do not hold the objectives. */
+/** SLOs this many times as long are planned for, one after another, where more replicas alone do not hold the objectives. */
 const SHORTER = [0.97, 0.92, 0.85, 0.75, 0.6];
 
 /** The most points by which less of a sample may be in time than where nothing is dropped, as a share. */

@@ -77,7 +77,7 @@ function sortedOptions(trials: Trials, stage: number): Option[] {
     .sort((a, b) => a.firstCost - b.firstCost);
 }
 
-/** So many numbers of replicas are tried without asking how many are ever busy. */
+/** This many numbers of replicas are tried without asking how many are ever busy. */
 const FEW = 4;
 
 class Search {
@@ -126,7 +126,7 @@ class Search {
 
   /**
    * below searches all settings of the stages from one place of the order on, where those before it cost `spent` and
-   * leave so many devices of each class.
+   * leave a given number of devices of each class.
    */
   below(at = 0, spent = 0, left = this.counts.free): void {
     const stage = this.order[at];

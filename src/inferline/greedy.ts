@@ -143,7 +143,7 @@ function growth(trials: Trials, found: Minimized, to: Configuration): PlanningAc
   });
 }
 
-/** busiestPart is so many requests in a row of one sample, or a whole sample of fewer, that come at the highest rate. */
+/** busiestPart is a given number of requests in a row of one sample, or a whole sample of fewer, that come at the highest rate. */
 export function busiestPart(samples: readonly Sample[], requests: number): Sample {
   let [busiest, from, until, highest] = [samples[0] as Sample, 0, 0, 0];
   for (const sample of samples) {

@@ -30,12 +30,12 @@ const MOST_STRETCH = 2 ** 20;
 const FINE = 1.015;
 /** An SLO that is met over idle links is missed if it is shorter by this factor. */
 const SHORTER = 0.98;
-/** While batches may wait for links, SLOs that are missed are tried so much longer, so many times. */
+/** While batches may wait for links, SLOs that are missed are tried so much longer, this many times. */
 const LONGER = 1.4;
 const MOST_TRIES = 6;
 /** A step makes no more estimates: near the least SLO a search could go on for long. */
 const MOST_STEP = 500;
-/** An SLO is told with so many digits. */
+/** An SLO is reported with this many digits. */
 const DIGITS = 4;
 
 /**
@@ -43,7 +43,7 @@ const DIGITS = 4;
  * waited. It halves between what is missed and what is met until both are near each other. Each is as it is told, with few
  * digits; and what is found is solved as a spec with these SLOs would be, within the same limits, so that it is met where a
  * person tries it. All of that has the limits of one search together: no step begins once they are reached. Where they end
- * before the answer is known, or the search that ends them finds no plan, nothing is told.
+ * before the answer is known, or the search that ends them finds no plan, nothing is reported.
  */
 export function leastSlo(input: PlannerInput, trials: Trials, solve: SolveSlos): LeastSlo | undefined {
   const shortest = trials.problem.objectives.map((objective) =>

@@ -37,7 +37,7 @@ export type PlannedOpen =
       readonly estimates: number;
     };
 
-/** PipelineLimits ends a search: after so many estimates, or so many seconds, or once a plan is proved so near to the best. */
+/** PipelineLimits ends a search: after this many estimates, or this many seconds, or once a plan is proved so near to the best. */
 export interface PipelineLimits {
   readonly work?: number | undefined;
   readonly timeLimit?: number | undefined;

@@ -4,7 +4,7 @@ import { isCheaper } from './trials.js';
 /** ClassCounts is a number of devices by class; a class that is absent has no limit. */
 type ClassCounts = Readonly<Record<string, number>>;
 
-/** PartPlan is how one of several pipelines is served with so many devices. */
+/** PartPlan is how one of several pipelines is served with a given number of devices. */
 export interface PartPlan<Plan> {
   readonly plan: Plan;
   readonly hourlyCost: number;
@@ -29,7 +29,7 @@ export type PartAnswer<Plan> =
 export interface TogetherInput<Plan> {
   readonly pipelines: number;
   readonly counts: ClassCounts;
-  /** Plans one pipeline alone with so many devices. */
+  /** Plans one pipeline alone with a given number of devices. */
   readonly solve: (pipeline: number, counts: ClassCounts) => Promise<PartAnswer<Plan>>;
   /** Whether to search until the least cost is proved; otherwise the first plans that fit end the search. */
   readonly prove: boolean;
@@ -56,7 +56,7 @@ export type TogetherOutcome<Plan> =
       readonly isProved: boolean;
       /** The pipelines that have no plan even alone on the cluster. */
       readonly alone: readonly number[];
-      /** The classes of which so many more devices would be enough, each by itself. */
+      /** The classes of which this many more devices would be enough, each by itself. */
       readonly missing: Readonly<Record<string, number>>;
     }
   | { readonly status: 'undecided' };

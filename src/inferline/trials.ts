@@ -182,7 +182,7 @@ export class Trials {
 
   /**
    * mostBusy says how many replicas of a stage are busy at once, at most, where it has one for each request; undefined
-   * where the Estimator does not tell.
+   * where the Estimator does not know.
    */
   mostBusy(configuration: Configuration, stage: number): number | undefined {
     this.estimates++;

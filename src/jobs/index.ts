@@ -4,7 +4,7 @@
  *
  * It takes the file that runs on every thread, the data that a thread starts with, and then jobs. It gives
  * progress, and answers in the order of the jobs. An abort is passed on to the running jobs, which end with
- * what they have. A job that fails is told with its name. `doneShortly` is for jobs that are over before a
+ * what they have. A job that fails is reported with its name. `doneShortly` is for jobs that are over before a
  * thread has started. The caller says what a job does. Start reading at `job-pool.ts`; `job-thread.ts` is one
  * of its threads.
  */

@@ -4,7 +4,7 @@ import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { RemoteModel } from './remote-model.js';
 import type { TensorsAs } from './types.js';
 
-/** Numbers of requests have so many digits, so that the length of a request does not depend on its own. */
+/** Numbers of requests have this many digits, so that the length of a request does not depend on its own. */
 const ID_DIGITS = 12;
 
 /** Encoded is a request as it can be sent many times, without the server's address. */

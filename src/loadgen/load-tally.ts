@@ -27,7 +27,7 @@ export class LoadTally {
   readonly failures: Record<string, number> = {};
   /** The statuses of drops. */
   readonly drops: Record<string, number> = {};
-  /** The rows that each model of a cascade answered, where the server tells. */
+  /** The rows that each model of a cascade answered, where the server reports it. */
   private readonly rowsBy = new Map<string, number>();
   private latencyMs: number[] = [];
   private latenessMs: number[] = [];
@@ -142,7 +142,7 @@ export class LoadTally {
     };
   }
 
-  /** answeredBy lists the models of a cascade that answered, that of the most rows first, where the server tells. */
+  /** answeredBy lists the models of a cascade that answered, that of the most rows first, where the server reports it. */
   private answeredBy(): { answeredBy?: LoadAnsweredBy[] } {
     const all = [...this.rowsBy.values()].reduce((sum, rows) => sum + rows, 0);
     if (all === 0) return {};

@@ -32,7 +32,7 @@ export interface LoadOptions {
   check?: (response: LoadResponse) => boolean;
   /**
    * tensors says whether tensors are sent, and asked for, as bytes or as JSON; by default as bytes where the
-   * server tells that it takes them, and for models of float16, which JSON does not carry.
+   * server reports that it takes them, and for models of float16, which JSON does not carry.
    */
   tensors?: TensorsAs;
   /** The largest number of connections; the default is 512. */

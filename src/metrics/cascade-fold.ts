@@ -122,7 +122,7 @@ export class CascadeFold {
     this.gearFromNs = Math.max(this.gearFromNs, toNs);
   }
 
-  /** figures gives the figures of the run until a time. Nothing is told afterwards. */
+  /** figures gives the figures of the run until a time. Nothing is reported afterwards. */
   figures(untilNs: number): CascadeFigures {
     this.addGear(untilNs);
     const all = sum(this.answered);

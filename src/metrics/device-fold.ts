@@ -109,7 +109,7 @@ export class DeviceFold {
     if (toDevice >= 0) this.downNs[this.shape.downlinkOf[toDevice] as number]! += ns;
   }
 
-  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been reported before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

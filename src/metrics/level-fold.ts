@@ -71,7 +71,7 @@ export class LevelFold {
     this.counts[OUTCOMES * this.cellOf(this.level[request] as number, model) + outcome]! += 1;
   }
 
-  /** figures gives the figures of a run of so many nanoseconds. */
+  /** figures gives the figures of a run of a given number of nanoseconds. */
   figures(spanNs: number): LevelsFigures {
     const { weights } = this.shape;
     let all = 0;

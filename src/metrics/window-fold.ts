@@ -174,7 +174,7 @@ export class WindowFold {
     }
   }
 
-  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been reported before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

@@ -24,7 +24,7 @@ export function leastSloMs(spec: Served): number {
   return smallestOf(servedApplications(spec).map(({ sloMs }) => sloMs));
 }
 
-/** applicationFaults tells every fault of the SLO and of the applications of a spec. */
+/** applicationFaults reports every fault of the SLO and of the applications of a spec. */
 export function applicationFaults({ sloMs, applications, objectives }: PipelineSpec): Fault[] {
   if (applications === undefined)
     return sloMs === undefined ? [fault('is needed, or applications with an SLO each', '/sloMs')] : [];

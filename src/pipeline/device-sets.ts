@@ -115,7 +115,7 @@ function stageFaults(stage: PipelineStage, i: number, isShared: boolean): Fault[
   ];
 }
 
-/** classCountFaults tells what is wrong where a stage gives the number of its replicas for each class. */
+/** classCountFaults reports what is wrong where a stage gives the number of its replicas for each class. */
 function classCountFaults(
   { replicas = {}, device, devices, standby = 0 }: PipelineStage,
   i: number,

@@ -69,7 +69,7 @@ export type ResolvedOpen =
   | { readonly faults: readonly Fault[]; readonly problem?: undefined };
 
 /**
- * resolveOpen joins a spec whose stages are to be planned with its cluster and profiles, and tells every fault at once.
+ * resolveOpen joins a spec whose stages are to be planned with its cluster and profiles, and reports every fault at once.
  * A class is a candidate for a stage where the spec allows it, its profile has it, and its memory holds the weights.
  */
 export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOpen {

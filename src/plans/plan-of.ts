@@ -195,7 +195,7 @@ export interface PlanWorld {
  * - held: the runs that confirmed what it promises.
  * - drawn: the load that it was planned for, drawn by a process.
  * - trace: the trace that it was planned for, by its path from the plan, or a window of it. With `groups`, the functions that the trace
- *   counts are dealt to so many applications in turn.
+ *   counts are dealt to this many applications in turn.
  */
 export type LoadOfPlan =
   | { readonly kind: 'held'; readonly runs: Pick<HoldRuns, 'arrivals' | 'cv' | 'durationS' | 'warmUp'> }

@@ -38,8 +38,8 @@ export function areWeighed(applications: readonly WeighedApplication[] = []): bo
 }
 
 /**
- * levelFaults refuses priorities whose weights, times those of the applications, are more than a scheduler tells apart, whatever
- * requests come. No fault is found without priorities, since there are no more applications than it tells apart.
+ * levelFaults refuses priorities whose weights, times those of the applications, are more than a scheduler distinguishes, whatever
+ * requests come. No fault is found without priorities, since there are no more applications than it distinguishes.
  */
 export function levelFaults(
   priorities: PlanServing['priorities'],

@@ -15,7 +15,7 @@ import { agree } from './agreement.js';
 import { type Trial, withProbes } from './find-tensors.js';
 import { samplePicks } from './sampling.js';
 
-/** Of an inner tensor, at most so many elements of a request are compared. */
+/** Of an inner tensor, at most this many elements of a request are compared. */
 const MOST_ELEMENTS = 2 ** 18;
 /** Spikes and high values pass any threshold that is meant for values between 0 and 1 or near them. */
 const SPIKE = 50;

@@ -71,7 +71,7 @@ export function sumOverWhole({ blocks, whole }: GroupFigures): number | undefine
 
 /**
  * predictedOverWhole divides what blocks and pairs say of the whole model by what it took, to a thousandth: the sum of
- * the blocks, less what each pair takes less than its two blocks, but at least half of the longest block. It tells how
+ * the blocks, less what each pair takes less than its two blocks, but at least half of the longest block. It says how
  * well spans that were not timed are known. It gives undefined where a figure is missing or there are no pairs.
  */
 export function predictedOverWhole({ blocks, pairs, whole }: GroupFigures): number | undefined {

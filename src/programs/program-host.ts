@@ -140,13 +140,13 @@ export class ProgramHost {
     this.tell(open, { event: 'give', run: open.id, source, tensor, nowMs: this.clock.nowMs() });
   }
 
-  /** cancel ends a run, of which nothing more is told. It does nothing where the run has ended. */
+  /** cancel ends a run, of which nothing more is reported. It does nothing where the run has ended. */
   cancel(run: number): void {
     const open = this.find(run);
     if (open !== undefined) this.forget(open);
   }
 
-  /** close ends the thread. Nothing more is told of runs that go on. */
+  /** close ends the thread. Nothing more is reported of runs that go on. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopWatch();

@@ -86,7 +86,7 @@ function under(value: unknown, key: string | number): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
-/** A place is looked for in so many letters, since the server answers nobody else meanwhile. */
+/** A place is looked for in this many letters, since the server answers nobody else meanwhile. */
 const MOST_SEARCHED = 1024 * 1024;
 
 function parsed(text: string): unknown {

@@ -11,7 +11,7 @@ const COLUMNS = ['sample', 'model', 'prediction', 'label', 'certainty'] as const
 const OF_OTHERS = ['sample', 'label'] as const;
 /** Sorts of faults for which a line is not read: a field that is missing then may be in that line. */
 const REFUSED = ['cells', 'empty'];
-/** Of like faults, so many are told one by one. */
+/** Of like faults, so many are reported one by one. */
 const MOST_ALIKE = 5;
 
 /**

@@ -51,7 +51,7 @@ interface SamePlan {
   readonly others: number;
 }
 
-/** Figures are the same where so many digits are. */
+/** Figures are the same where this many digits are. */
 const SAME_DIGITS = 9;
 
 /**

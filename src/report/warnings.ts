@@ -1,4 +1,4 @@
-/** So many subjects of alike warnings are named; of more, the first ones are and the others counted. */
+/** This many subjects of alike warnings are named; of more, the first ones are and the others counted. */
 const MOST_NAMED = 3;
 
 /** Told is a warning in parts: of what (`detect`), how it belongs to which others (`on`, `L4`), and what is said. */

@@ -31,7 +31,7 @@ const NO_BODY = Buffer.alloc(0);
 const UNAVAILABLE = 'a pool has no device that is up and does not hang, or the server closes';
 /** Sequences count batches. */
 const SEQUENCE = /^\d{1,15}$/;
-/** A path is quoted up to so many letters. */
+/** A path is quoted up to this many letters. */
 const MOST_QUOTED = 200;
 /** A request for the index holds one flag. */
 const MOST_INDEX_BYTES = 4096;

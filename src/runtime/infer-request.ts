@@ -55,7 +55,7 @@ export interface InferRequest {
 }
 
 const NO_BYTES: Uint8Array = new Uint8Array();
-/** JSON of at most so many bytes is parsed at once, which takes about a millisecond. */
+/** JSON of at most this many bytes is parsed at once, which takes about a millisecond. */
 const WHOLE_BYTES = 64 * 1024;
 /**
  * The most bytes and values that long JSON may hold beside the data of the inputs, with more for each tensor.
@@ -75,7 +75,7 @@ export interface ReadOptions {
    * all JSON; where it is 0, the body is the model's one input, of a single row.
    */
   readonly headerLength?: string | undefined;
-  /** take is told the bytes of memory that the tensors take beside the body, before they are made. It may throw. */
+  /** take hears the bytes of memory that the tensors take beside the body, before they are made. It may throw. */
   readonly take?: (bytes: number) => void;
 }
 
@@ -354,7 +354,7 @@ function* tensorOf(
   return yield* tensorOfText(dtype, dims, text);
 }
 
-/** taken gives a tensor that a model can be fed with, or tells why it cannot. */
+/** taken gives a tensor that a model can be fed with, or says why it cannot. */
 function* taken(
   read: Steps<TensorData>,
   { path, faults }: { readonly path: string; readonly faults: FirstFaults },

@@ -1,6 +1,6 @@
 import type { GearPlan } from '../formats/index.js';
 
-/** Nothing is said of a load before it was watched for so many intervals; each has some chance in it. */
+/** Nothing is said of a load before it was watched for this many intervals; each has some chance in it. */
 const LEAST_INTERVALS = 600;
 /** The share of time that may be in other ranges than planned. */
 const MOST_STRAY = 0.3;

@@ -45,7 +45,7 @@ export interface StageTensors {
   readonly outputs: readonly GivenOutput[];
   /** The rule that reads from the outputs where a row goes on; absent where the outputs do not decide. */
   readonly fork?: Fork;
-  /** The name of the model whose outputs answer a row that ends here, where several can; it is told with the answer. */
+  /** The name of the model whose outputs answer a row that ends here, where several can; it is reported with the answer. */
   readonly answers?: string;
 }
 

@@ -63,7 +63,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
   signal?: AbortSignal;
 }
 
-/** ServeEvent is what a server tells while it starts, serves and closes. */
+/** ServeEvent is what a server reports while it starts, serves and closes. */
 export type ServeEvent =
   | { kind: 'loading'; device: string; done: number; of: number }
   | { kind: 'crowded'; why: string }

@@ -42,7 +42,7 @@ export interface RecordOptions {
   readonly components: readonly CalledComponent[];
   readonly executor: Pick<Executor, 'load' | 'run'>;
   readonly signal?: AbortSignal | undefined;
-  /** onRow is told after each row how many are done. */
+  /** onRow hears after each row how many are done. */
   readonly onRow?: ((done: number) => void) | undefined;
 }
 

@@ -62,7 +62,7 @@ export interface ServingCore {
   /** deviceUp reports that the device, which was down, takes work. All devices are down at the beginning. */
   deviceUp(at: number, device: number): void;
   /**
-   * deviceDown reports that the device is gone, and the batch that ran on it with it. Nothing more may be told
+   * deviceDown reports that the device is gone, and the batch that ran on it with it. Nothing more may be reported
    * of that batch.
    */
   deviceDown(at: number, device: number): void;

@@ -29,7 +29,7 @@ export const Decision = {
   /** The driver brings a standby device up: a = device. It tells `deviceUp` once the device can take work. */
   activate: 6,
   /**
-   * The device is to be put on standby: a = device. It ends the batch that it runs, which is told as ever. Batches that
+   * The device is to be put on standby: a = device. It ends the batch that it runs, which is reported as ever. Batches that
    * it was handed and has not begun are taken back: the core has queued their tasks elsewhere.
    */
   retire: 7,

@@ -69,7 +69,7 @@ export interface ServedStep {
   pool: number;
   /** Tasks of a lower certainty go on to the next step; −Infinity in the last step. */
   below: number;
-  /** A batch starts when so many tasks wait. */
+  /** A batch starts when this many tasks wait. */
   minQueue: number;
   /** The share of the gear's tasks that come to the step; absent where it is not known, and then all do. */
   visits?: number;

@@ -10,7 +10,7 @@ import { arrivalsOf } from './workload.js';
 
 /** Multiples of it, less their whole parts, are spread evenly over 0 to 1. */
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
-/** There is room for so many requests at first. */
+/** There is room for this many requests at first. */
 const FIRST_ROOM = 8_192;
 
 /** GearLoad is a steady Poisson load, before which queues are filled at twice its rate and let settle. */

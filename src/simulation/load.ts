@@ -63,7 +63,7 @@ export interface SimulatedLoadOptions {
 export interface BegunLoadOptions extends SimulatedLoadOptions {
   /** The load before the duration, which does not count. */
   readonly warmUp?: DrawnWarmUp | undefined;
-  /** The functions that a trace counts are dealt to so many models in turn, which are all that there are. */
+  /** The functions that a trace counts are dealt to this many models in turn, which are all that there are. */
   readonly groups?: number | undefined;
 }
 
@@ -198,7 +198,7 @@ function sourcesIn({ trace, grouped }: TraceRead, model: number | undefined): Tr
   return grouped?.map((group, g) => ({ trace: group, model: g })) ?? [{ trace }];
 }
 
-/** refuseFunctionless refuses a trace whose functions are to be told apart, and that counts none. */
+/** refuseFunctionless refuses a trace whose functions are to be distinguished, and that counts none. */
 function refuseFunctionless(
   read: readonly ReadSource[],
   { groups }: Pick<BegunLoadOptions, 'groups'>,

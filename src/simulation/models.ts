@@ -12,7 +12,7 @@ export interface RatedModel {
   readonly loadOf?: string;
   /** The rate that a plan was seen to hold. */
   readonly heldRps?: number;
-  /** A plan's pipelines. A server does not tell them. */
+  /** A plan's pipelines. A server does not report them. */
   readonly pipelines?: readonly unknown[];
 }
 

@@ -27,7 +27,7 @@ export interface ComparisonOptions extends Omit<SimulationSettings, 'scheduler' 
   readonly schedulers: string;
   /** The number of runs of each, 1 to 1000, whose seeds follow one another; 1 by default. */
   readonly runs?: number | undefined;
-  /** Adds figures by windows of this many seconds. */
+  /** Adds figures by windows of a given number of seconds. */
   readonly windows?: number | undefined;
   /** The file that the comparison is written to. */
   readonly output?: string | undefined;

@@ -38,7 +38,7 @@ export function simulatedEngine({ engine }: ChosenScheduler, stream: Stream): Si
  * `replicas` before it, so that no queue has to be kept. A request costs O(1).
  */
 export class VirtualIngress {
-  /** The ends of the latest requests of so many replicas, in a ring. */
+  /** The ends of the latest requests, one for each replica, in a ring. */
   private readonly endsNs: Float64Array;
   private next = 0;
   /** When the last request was begun. An engine counts its deadline from then. */

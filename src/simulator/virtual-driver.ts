@@ -29,7 +29,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 const INSTANTS = 256;
 
 /**
- * Kind numbers the kinds of events by their priorities: steps that end at an instant are told before those that may
+ * Kind numbers the kinds of events by their priorities: steps that end at an instant are reported before those that may
  * begin then.
  */
 const Kind = {
@@ -101,7 +101,7 @@ function asSeen(outcome: SharedOutcomeCode, isInTime: boolean): SharedOutcomeCod
 /**
  * VirtualDriver drives a core in virtual time.
  *
- * Within an instant, events are told in this order: devices up (at 0), transfers that end, executions that end (each
+ * Within an instant, events are reported in this order: devices up (at 0), transfers that end, executions that end (each
  * followed by the start of the batch that waited for that device or link), steps that waited for their earliest time,
  * the timer, and arrivals. Among equals, the first scheduled is the first told. Then the core decides, all decisions
  * are carried out in their order, and the core is told which batches began by that. Where this makes more steps end at

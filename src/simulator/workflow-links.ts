@@ -35,7 +35,7 @@ export class WorkflowLinks {
     this.downlinkFreeAt = new Float64Array(table.hosts.length);
   }
 
-  /** send sends an output of so many bytes, as a fetch of a number. */
+  /** send sends an output of a given number of bytes, as a fetch of a number. */
   send(at: number, fetch: number, { bytes, ...output }: SentOutput & { readonly bytes: number }): void {
     const { from, to } = output;
     const [sender, receiver] = [this.hostOf(from), this.hostOf(to)];

@@ -11,7 +11,7 @@ interface MeasuredCpu {
 }
 
 /**
- * bundleNotes tells where this host, if it is to serve a bundle, has too few cores for the devices that the plan uses.
+ * bundleNotes reports where this host, if it is to serve a bundle, has too few cores for the devices that the plan uses.
  * @param devices the devices of the bundle's manifest, by class
  * @param classes how many of each the plan uses
  */
@@ -53,7 +53,7 @@ export async function serverNotes(cluster: OpenCluster, profiles: readonly Profi
 }
 
 /**
- * hereNotes tells where this host has too few cores for the CPUs that a plan uses, if it measured all of them
+ * hereNotes reports where this host has too few cores for the CPUs that a plan uses, if it measured all of them
  * and so may be the one that serves them. Its answer depends on the machine, so it is no note for a plan.
  */
 export async function hereNotes(classes: ClassUses, profiles: readonly Profile[]): Promise<string[]> {

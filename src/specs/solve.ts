@@ -67,7 +67,7 @@ export type Solved = { [K in SpecKind]: PlanSolved<SpecTypes[K]> }[SpecKind] | N
 export function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   return asOneRun(async () => {
     const writable = options.output === undefined ? Promise.resolve() : checkWritable(options.output);
-    // Once the spec is read, its path could not be written; that is told below, with the option.
+    // Once the spec is read, its path could not be written; that is reported below, with the option.
     await writable.catch(() => {});
     const [, , { solving, loaded }] = await everyInput<[unknown, unknown, LoadedToSolve<AnySpecTypes>]>(
       `solve ${path}`,

@@ -157,7 +157,7 @@ export interface ComparedRow {
   readonly notes?: readonly string[] | undefined;
 }
 
-/** ComparingOf is how the cases of a comparison of specs of a kind are planned and told. */
+/** ComparingOf is how the cases of a comparison of specs of a kind are planned and reported. */
 export interface ComparingOf<T extends KindTypes> {
   /** The threads that plan cases side by side. */
   readonly thread: PlannerThread;

@@ -120,7 +120,7 @@ function gapsOf(timesNs: Float64Array): GapSummary | undefined {
   };
 }
 
-/** In each pass over the gaps so many ranges of equal width are counted. */
+/** In each pass over the gaps this many ranges of equal width are counted. */
 const RANGES = 1 << 16;
 
 /**

@@ -73,7 +73,7 @@ const NOT_TOLD =
   'networkGbps is a proposal, since nodes do not tell it: put in the bandwidth of your servers';
 
 /**
- * initCluster begins a cluster from the nodes that Kubernetes or Ray tells: classes by the product of their GPUs, or by the
+ * initCluster begins a cluster from the nodes that Kubernetes or Ray reports: classes by the product of their GPUs, or by the
  * label `inferplan/class`, with counts, servers, memory and shares. It writes the cluster where that is named, and specs can
  * name it as it is. The same nodes, in any order, give the same bytes.
  * @throws InputError with every fault of the options and the nodes, where a file exists and `force` is not set, or where it

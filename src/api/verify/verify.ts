@@ -80,7 +80,7 @@ export interface VerifyOptions extends Strictness {
 
 /**
  * verifyLoad compares a load report with a simulation of the same arrivals by the plan that was served, and says what
- * the differences come from. It is simulated by the scheduler that the server ran, where the report tells, else by that
+ * the differences come from. It is simulated by the scheduler that the server ran, where the report says which, else by that
  * of the plan. Transfers take no time in it, as on a server. It writes the verification, and corrected
  * profiles, where they are named.
  * @param path the load report

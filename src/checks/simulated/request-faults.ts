@@ -83,7 +83,7 @@ export function invalidFaults(
   return rangeFaults(invalidRate, [least, most], { at: `${at}/invalidRate`, by: 'the counts' });
 }
 
-/** splitFreeFaults finds figures of where time went, of which nothing is told. */
+/** splitFreeFaults finds figures of where time went, of which nothing is reported. */
 function splitFreeFaults({ splitMs, invalidRate }: SimulatedRequests, at: string): Fault[] {
   return Object.entries({ splitMs, invalidRate }).flatMap(([name, value]) =>
     value === undefined

@@ -53,7 +53,7 @@ export function blockLatencies({ device, virtual, batch }: Cell): number[] | und
   return device?.blockLatencyUs[virtual]?.[batch]?.map((us) => Math.max(LEAST_BLOCK_US, us ?? 0));
 }
 
-/** overheadsOf gives what each cut between blocks adds, as far as the profile tells; see `cutOverheads`. */
+/** overheadsOf gives what each cut between blocks adds, as far as the profile says; see `cutOverheads`. */
 export function overheadsOf({ device, virtual, batch }: Cell, blockUs: readonly number[]): Float64Array {
   const pairs = device?.pairLatencyUs?.[virtual]?.[batch];
   const pairUs = pairs?.every((us) => us !== null) ? (pairs as number[]) : undefined;

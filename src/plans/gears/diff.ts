@@ -103,7 +103,7 @@ export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
   return [...planChanges([a, b], own, TOLD), ...rateChanges(a.promise?.rates, b.promise?.rates)];
 }
 
-/** rateChanges tells in one line that the runs which confirm a promise gave something else, where both plans have any. */
+/** rateChanges reports in one line that the runs which confirm a promise gave something else, where both plans have any. */
 function rateChanges(
   before: readonly PromisedRate[] | undefined,
   after: readonly PromisedRate[] | undefined,

@@ -70,7 +70,7 @@ function canEnd(edges: readonly GraphEdge[]): boolean {
 }
 
 /**
- * unservedFaults tells what a plan lacks for its models to be run: tensors that its profiles do not describe or that do
+ * unservedFaults reports what a plan lacks for its models to be run: tensors that its profiles do not describe or that do
  * not fit, and conditional edges of which no output says whether they are taken.
  */
 export function unservedFaults(plan: ServedStages): Fault[] {

@@ -19,7 +19,7 @@ export interface Wiring {
 
 /**
  * wireStages finds where every input of every stage comes from: from the place that the spec names, from the request
- * where the stage is an entry, or else from the stage before that gives a tensor of its name. It tells tensors that do
+ * where the stage is an entry, or else from the stage before that gives a tensor of its name. It reports tensors that do
  * not fit, and inputs that some verdicts would leave without a tensor.
  */
 export function wireStages(

@@ -66,7 +66,7 @@ function latenciesOf(stage: StagePool['stage']): Pick<Pool, 'latencyNs' | 'class
   return { latencyNs: latencyNs.map(Math.round), classes };
 }
 
-/** SentAlong is what goes along an edge: so many bytes for a row, from a stage to another. */
+/** SentAlong is what goes along an edge: a number of bytes for a row, from a stage to another. */
 export interface SentAlong {
   readonly from: Pick<PlannedStage, 'device' | 'batch' | 'others'>;
   readonly to: Pick<PlannedStage, 'device' | 'others'>;

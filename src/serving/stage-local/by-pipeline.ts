@@ -123,7 +123,7 @@ export abstract class ByPipeline {
     this.fellIdle(device);
   }
 
-  /** fellIdle is told of a device that has ended its batch; it may have been retired. */
+  /** fellIdle hears of a device that has ended its batch; it may have been retired. */
   protected abstract fellIdle(device: number): void;
 
   isDeviceUp(device: number): boolean {

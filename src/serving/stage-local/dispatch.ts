@@ -46,7 +46,7 @@ function nextOf(up: readonly number[], last: number, deviceOf: Int32Array): numb
   return up.find((member) => (deviceOf[member] as number) > before) ?? up[0] ?? NONE;
 }
 
-/** Beyond so many nanoseconds, the turns of a pool are counted from their least. */
+/** Beyond this many nanoseconds, the turns of a pool are counted from their least. */
 const MOST_TURNED_NS = 2 ** 52;
 
 /**

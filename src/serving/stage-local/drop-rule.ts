@@ -36,7 +36,7 @@ export interface Dropping {
   entered(queue: number, task: number): void;
   /** waitedOn reports that a queue waits for company for its head. */
   waitedOn(queue: number, head: number): void;
-  /** `hearing` is told of batches; it is absent where the rule does not depend on them. */
+  /** `hearing` hears of batches; it is absent where the rule does not depend on them. */
   readonly hearing?: BatchHearing;
   /** `timeouts` end requests wherever their tasks are; they are absent where the rule only looks at heads of queues. */
   readonly timeouts?: RequestTimeouts;

@@ -153,7 +153,7 @@ class RoomFirst extends Waiting implements Picks {
     return this;
   }
 
-  /** hasAlone returns whether one of so many tasks is to be tried alone. */
+  /** hasAlone returns whether one of a given number of tasks is to be tried alone. */
   private hasAlone(first: number, count: number): boolean {
     let task = first;
     for (let i = 0; i < count; i++, task = this.queues.next(task)) if (this.queues.isAlone(task)) return true;

@@ -96,7 +96,7 @@ export class Gears {
     return this.table.gears[this.current] as ServedGear;
   }
 
-  /** rate is the rate of an interval with so many arrivals, as gears are chosen by it. */
+  /** rate is the rate of an interval with a given number of arrivals, as gears are chosen by it. */
   private rate(count: number): number {
     const { intervalNs, plannedRps } = this.table;
     const rps = (1e9 * count) / intervalNs;

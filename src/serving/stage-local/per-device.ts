@@ -10,7 +10,7 @@ import type { SharedState } from './shared-state.js';
 import type { TaskPlacement } from './task-placement.js';
 
 const NONE = SHARED_NONE;
-/** Parts of a nanosecond that are told apart. */
+/** Parts of a nanosecond that are distinguished. */
 const PARTS = 1024;
 
 /** PerDeviceChoices are the choices that a PerDevice is made from. */

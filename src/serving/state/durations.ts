@@ -448,7 +448,7 @@ class StepTimes {
   }
 }
 
-/** rowsOf gives `rowOf` for rows of so many batch sizes, and one more entry for the end of the last row. */
+/** rowsOf gives `rowOf` for rows of a given number of batch sizes, and one more entry for the end of the last row. */
 function rowsOf(batches: readonly number[]): Int32Array {
   const rowOf = new Int32Array(batches.length + 1).fill(-1);
   batches.forEach((batch, row) => {

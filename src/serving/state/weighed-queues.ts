@@ -8,7 +8,7 @@ const NONE = SHARED_NONE;
 /** MOST_LEVELS is how many different weights the requests of one core may have. */
 export const MOST_LEVELS = 16;
 
-/** Deadlines are told apart by spans of this part of the longest SLO. Two more hold those before and after. */
+/** Deadlines are distinguished by spans of this part of the longest SLO. Two more hold those before and after. */
 const SPANS_OF_SLO = 62;
 const SPANS = SPANS_OF_SLO + 2;
 
@@ -44,7 +44,7 @@ export interface WeighedQueuesParts {
  * deadlines on one machine, the most weight is had by such a rule: take tasks by weight, each if all that were taken can still
  * be in time. So nothing changes while all can be in time, or all weigh the same.
  *
- * Deadlines of heavier tasks are told apart by 62nds of the longest SLO, and a task counts as due when its span begins. A
+ * Deadlines of heavier tasks are distinguished by 62nds of the longest SLO, and a task counts as due when its span begins. A
  * change costs twice that of the queues below, and `first` a pass over 64 spans for each level that waits. After growth,
  * nothing is allocated.
  */

@@ -14,7 +14,7 @@ export interface HpaSettings {
   readonly syncS: number;
   /** The largest number of replicas that was recommended within this time is kept. */
   readonly stabilizationS: number;
-  /** In a sync period at most so many pods are added, or this share of those there are, whichever is more. */
+  /** In a sync period at most this many pods are added, or this share of those there are, whichever is more. */
   readonly upPods: number;
   readonly upShare: number;
 }

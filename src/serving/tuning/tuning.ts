@@ -62,7 +62,7 @@ export class Tuning {
     this.meter.came(at, this.setOf[pool] as number, tasks);
   }
 
-  /** executed reports that a device of a pool has executed tasks, which are told to have left besides. */
+  /** executed reports that a device of a pool has executed tasks, which are reported to have left besides. */
   executed(pool: number, tasks: number, tookNs: number): void {
     this.meter.executed(this.setOf[pool] as number, tasks, tookNs);
   }

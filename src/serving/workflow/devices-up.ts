@@ -85,7 +85,7 @@ function rowsThatFit({ table, placeable, residency, work }: DevicesUpOptions): I
   });
 }
 
-/** leastTimes gives the least time of a batch of each component with so many rows or more, on any class. */
+/** leastTimes gives the least time of a batch of each component with a given number of rows or more, on any class. */
 function leastTimes({ pools }: Topology, table: WorkflowTable): Devices['leastNs'] {
   const least: number[][] = table.components.map(() => []);
   for (const [pool, { latencyNs }] of pools.entries()) {

@@ -236,7 +236,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   started(): void {}
 
-  /** executed tells of a batch whose tasks gave so many bytes of outputs each. */
+  /** executed tells of a batch whose tasks gave a given number of bytes of outputs each. */
   executed(...[at, batch, , endedAt, bytes]: Parameters<WorkflowCore['executed']>): void {
     const device = this.batches.device(batch);
     this.queues.nowNs = at;
@@ -383,7 +383,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   }
 
   /**
-   * tookKept gives a call that was expected the device that was kept for it, and tells whether it did: if no other would end it sooner, and
+   * tookKept gives a call that was expected the device that was kept for it, and returns whether it did: if no other would end it sooner, and
    * no call before it is about to get a device.
    */
   private tookKept(at: number, task: Task, device: number): boolean {

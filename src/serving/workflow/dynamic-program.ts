@@ -16,7 +16,7 @@ export interface DynamicProgramParts {
 /** The most tasks that are placed together; others follow after them. */
 const MOST_TOGETHER = 24;
 
-/** A search that is not exact ends where the last task takes so many times as long as it has to at least. */
+/** A search that is not exact ends where the last task takes this many times as long as it has to at least. */
 const GOOD_ENOUGH = 1.01;
 
 /**

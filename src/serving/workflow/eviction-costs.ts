@@ -36,7 +36,7 @@ export class EvictionCosts implements Costs {
     return missing > 0 ? this.lostNs(device, missing) : 0;
   }
 
-  /** lostNs is what the components are worth that would leave a device for so many bytes, of those that it does not need. */
+  /** lostNs is what the components are worth that would leave a device for a given number of bytes, of those that it does not need. */
   private lostNs(device: number, bytes: number): number {
     const { residency, work, worth, isByWorth, most } = this.options;
     const gone = new Set<number>();

@@ -23,7 +23,7 @@ export class GivingUp {
     private readonly parts: GivingUpParts,
   ) {}
 
-  /** drops gives up those requests of a batch that would begin now for which it is too late, and tells whether there were any. */
+  /** drops gives up those requests of a batch that would begin now for which it is too late, and returns whether there were any. */
   drops(
     at: number,
     tasks: readonly Task[],

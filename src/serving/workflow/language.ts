@@ -49,7 +49,7 @@ export interface WorkflowCore extends ServingCore {
   outputLost(at: number, task: number): void;
   /**
    * unneeded reports that neither the program nor a task that it has called takes the output of a task any more: it is dropped wherever it
-   * lies, and nothing more is told of fetches of it. Should a task that has taken it be executed again, it is made again.
+   * lies, and nothing more is reported of fetches of it. Should a task that has taken it be executed again, it is made again.
    */
   unneeded(at: number, task: number): void;
   /** takersOf counts the tasks that take an output and have not been executed. */

@@ -115,7 +115,7 @@ export class Moves {
     return soonest;
   }
 
-  /** takes moves a task to a device if it would end sooner there than where it is, behind so many rows of its component. */
+  /** takes moves a task to a device if it would end sooner there than where it is, behind a given number of rows of its component. */
   private takes(
     at: number,
     device: number,

@@ -181,7 +181,7 @@ export class PlannedWork {
   }
 }
 
-/** taken takes rows of a component from a batch, which is no more where none is left, and tells how many. */
+/** taken takes rows of a component from a batch, which is no more where none is left, and says how many. */
 function taken(batches: PlannedBatch[], i: number, component: number, most: number): number {
   const batch = batches[i] as PlannedBatch;
   if (batch.component !== component) return 0;

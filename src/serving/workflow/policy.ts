@@ -52,7 +52,7 @@ export type ReservingRule = { readonly kind: 'work' } | { readonly kind: 'memory
  * - never: none.
  * - expired: those whose deadline has passed.
  * - end-to-end: those that are expected to end after it, by what is left of them (PARD §4.2). The end is the `quantile` of its
- *   distribution, which is known by so many `draws` of recent waits.
+ *   distribution, which is known by this many `draws` of recent waits.
  */
 export type DroppingRule =
   | { readonly kind: 'never' }

@@ -98,7 +98,7 @@ export class Replicas {
     return this.options.topology.devices.filter((_, device) => this.couldHold(device, component, 0)).length;
   }
 
-  /** couldHold returns whether a device that held nothing else could hold a component and so many bytes of inputs. */
+  /** couldHold returns whether a device that held nothing else could hold a component and a given number of bytes of inputs. */
   couldHold(device: number, component: number, inputBytes: number): boolean {
     const { table, placeable, residency } = this.options;
     if (placeable.poolOf(device, component) === NONE) return false;

@@ -138,7 +138,7 @@ export class Rooms {
     return free;
   }
 
-  /** leaves lets the next thing of a step leave, and tells whether there was one. */
+  /** leaves lets the next thing of a step leave, and returns whether there was one. */
   private leaves(device: number, step: Step): boolean {
     const { residency, decisions, placeable, outputs, worth, isByWorth } = this.options;
     if (step.kind === 'outputs') {

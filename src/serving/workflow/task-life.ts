@@ -72,7 +72,7 @@ export class TaskLife {
     return this.options.open.open(application, deadlineNs);
   }
 
-  /** cancelled ends a request whose client has left, and tells whether it had no outcome yet. */
+  /** cancelled ends a request whose client has left, and returns whether it had no outcome yet. */
   cancelled(request: OpenRequest): boolean {
     if (request.isSettled) return false;
     this.settle(request);

@@ -259,7 +259,7 @@ function jobWithin(
   return { open: problem, spec: spec.value, files: within, trace };
 }
 
-/** withCounts gives the classes that have a limit so many devices, of which none is taken. */
+/** withCounts gives the classes that have a limit a given number of devices, of which none is taken. */
 function withCounts(cluster: OpenCluster, counts: Readonly<Record<string, number>>): OpenCluster {
   const devices = Object.entries(cluster.devices).map(([name, device]) => {
     if (device.count === undefined) return [name, device] as const;

@@ -22,7 +22,7 @@ import { type LoadedPooled, loadPooled, pooledFigures, servingOf } from './poole
 import { headOf, rowOf } from './rows.js';
 import { SOLVER_THREAD, SolverPool } from './solver-pool.js';
 
-/** comparingPooled is how cases of pooled specs are planned and told. */
+/** comparingPooled is how cases of pooled specs are planned and reported. */
 export const comparingPooled: ComparingOf<PooledTypes> = {
   options: { gap: 'taken', hold: 'taken' },
   thread: SOLVER_THREAD,

@@ -69,7 +69,7 @@ interface Cell extends NodeSpan {
  * when it was profiled over what it takes now, so that a machine that is busier than then does not favour
  * what was timed before. A partition that cannot be timed (a device that is not here, a model that has
  * changed, a file that cannot be written, a whole model that takes less than half or more than twice as long
- * as then) is told in the notes and given up.
+ * as then) is reported in the notes and given up.
  * @param profiles one per model of the plan, as their files have them; figures of an alias are those of its class
  * @returns undefined where every partition was timed or given up before
  * @throws the signal's reason on abort, with the files as they were

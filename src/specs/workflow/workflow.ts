@@ -182,7 +182,7 @@ async function traceOf({ value, path }: Loaded<'workflow'>): Promise<FilesOfSpec
   const { readTraceFile } = await import('../../simulation/index.js');
   const told = new ToldFaults();
   const at = pathFrom(path, load.trace);
-  // Where workflows have shares, functions are not told apart.
+  // Where workflows have shares, functions are not distinguished.
   const groups = workflows.every(({ share }) => share === undefined) ? workflows.length : undefined;
   const found = await readTraceFile(at, { ...tracedSpan(load), groups }, told);
   if (found === undefined) throw told.error(`use the trace ${at}`);

@@ -57,7 +57,7 @@ function ofContainers(
   };
 }
 
-/** namesRule makes the rule that names are of DNS, with so many letters at most for each kind, or object of a kind. */
+/** namesRule makes the rule that names are of DNS, with a given number of letters at most for each kind, or object of a kind. */
 export function namesRule(
   most: Readonly<Record<string, number | ((object: KubeObject) => number)>>,
 ): LintRule {

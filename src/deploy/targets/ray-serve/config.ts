@@ -9,11 +9,11 @@ import type { EngineBundle } from '../engine-target.js';
 
 /** INGRESS_REPLICAS is two, since replacing the only one loses the requests that it holds. */
 export const INGRESS_REPLICAS = 2;
-/** Below so many, Ray Serve's replicas idle while its router waits to ask them again. */
+/** Below this many, Ray Serve's replicas idle while its router waits to ask them again. */
 const LEAST_ONGOING = 100;
 const ONGOING_BATCHES = 10;
 const INGRESS_ONGOING = 1000;
-/** A request that lasts so many SLOs is ended by Ray; the batchers drop it long before. */
+/** A request that lasts this many SLOs is ended by Ray; the batchers drop it long before. */
 const TIMEOUT_SLOS = 4;
 const LEAST_DRAIN_S = 20;
 /** Ray counts resources in ten thousandths. */

@@ -20,7 +20,7 @@ import { USER_CONFIG_RULES } from './rules-user-config.js';
 /** The deployments that are not among the plan's groups of devices. */
 const OWN_DEPLOYMENTS = ['ingress', 'counters'];
 const PACKING_ERROR = 1e-3;
-/** Ray gives a replica so many seconds to end what it has begun. */
+/** Ray gives a replica this many seconds to end what it has begun. */
 const DEFAULT_DRAIN_S = 20;
 
 const ACTOR: FieldsOf = {

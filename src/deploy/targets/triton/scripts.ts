@@ -12,7 +12,7 @@ import { configDims, configsOn, hasOwnConfigs, SEAT } from './config.js';
 import { REPOSITORY } from './names.js';
 import { isOnCpu, type Layout } from './servers.js';
 
-/** So many intervals are written; perf_analyzer begins again after the last. */
+/** This many intervals are written; perf_analyzer begins again after the last. */
 const INTERVALS = 1000;
 const INTERVALS_SEED = 1;
 const MIB = 1024 * 1024;
