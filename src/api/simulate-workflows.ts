@@ -32,7 +32,10 @@ export interface ReadPlan {
   readonly workflows: SimulatedPlan<'workflow-plan'> | undefined;
 }
 
-/** readPlan reads a plan once, whatever its kind. That it cannot be read is told by who waits for `found`. */
+/**
+ * readPlan reads a plan once, whatever its kind. The code that waits for `found` reports that it cannot be
+ * read.
+ */
 export async function readPlan(path: string): Promise<ReadPlan> {
   const found = planAt(path);
   const plan = await found.catch(() => undefined);

@@ -1,6 +1,6 @@
 import { didYouMean, type Fault, shown } from '../formats/index.js';
 
-/** Arm is one alternative of a `oneOf`, with what it is told by from the others. */
+/** Arm is one alternative of a `oneOf`, with what distinguishes it from the others. */
 export interface Arm {
   readonly type?: string | readonly string[];
   readonly const?: unknown;

@@ -164,7 +164,10 @@ class RunReader {
   }
 }
 
-/** refuseDocument refuses JSON of several lines, or a list of runs, of which each line would be told to be wrong. */
+/**
+ * refuseDocument refuses JSON of several lines, or a list of runs, of which each line would be reported as
+ * wrong.
+ */
 function refuseDocument(text: string, path: string): void {
   const isList = text.startsWith('[');
   if (!isList && text !== '{') return;

@@ -226,7 +226,7 @@ function requestFaults({ name, chain }: WorkflowEntry, { names, components, at, 
 
 function rowFaults(mostRows: ReadonlyMap<string, number>, component: string, rows: number): string[] {
   const most = mostRows.get(component);
-  // A component that is unknown, or runs nowhere, is told of itself.
+  // A component that is unknown, or runs nowhere, is reported by itself.
   if (most === undefined || most === 0 || rows <= most) return [];
   return [
     `is ${rows}, and ${component} has batches of at most ${most}: its profile ends there, or its maxBatch`,

@@ -17,7 +17,7 @@ export interface GearPlan extends Emitted {
   status: 'optimal' | 'feasible';
   /** false where an interruption ended the search. */
   reproducible?: boolean;
-  /** The gears that the search was allowed to simulate (`--work`), where it was told. */
+  /** The gears that the search was allowed to simulate (`--work`), where a limit was given. */
   work?: number;
   objective: GearObjective;
   /** The scheduler that serves the plan. */

@@ -148,7 +148,7 @@ export type PolicyGiven = string | PolicyChoices;
 export interface PolicyChoices {
   /** The prefix that faults write before the place of a choice, which is a JSON pointer. */
   readonly at: string;
-  /** The scheduler that the choices are made for, where it is told. */
+  /** The scheduler that the choices are made for, where the file names it. */
   readonly scheduler?: string | undefined;
   /** The choices by name: whole, or parts of them as `drop.share`. */
   readonly choices: Readonly<Record<string, unknown>>;

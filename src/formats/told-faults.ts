@@ -54,7 +54,7 @@ export class ToldFaults {
     return this.onlyMissing ? new MissingError(task, this.all()) : new InputError(task, this.all());
   }
 
-  /** all gives the faults that are told, and one for those that are counted. */
+  /** all gives the faults that are reported, and one for those that are counted. */
   all(): Fault[] {
     return this.more === 0 ? [...this.faults] : [...this.faults, moreFaults(this.more)];
   }

@@ -220,7 +220,7 @@ class SpaceSearch {
   }
 
   /**
-   * tell has each sequence tell of its cascades or cells.
+   * tell has each sequence report its cascades or cells.
    * @returns whether it was not interrupted
    */
   private tell(

@@ -17,7 +17,9 @@ import type { ClassProblem, ResolvedCascade } from './resolve.js';
 
 /** Sentences have figures of this many digits. */
 const DIGITS = 4;
-/** A latency with which there is a plan is told that is longer than the least one by these factors at most. */
+/**
+ * The reported latency, with which there is a plan, is longer than the least one by these factors at most.
+ */
 const LONGER = [1, 1.02, 1.05];
 /** This many times the fewest devices are tried until the spec itself has a plan. */
 const MORE_DEVICES = [1, 1.2, 1.5, 2];
@@ -26,7 +28,10 @@ const MOST_DEVICES = 4096;
 /** and how many times as many as the least that the bound allows, since a search takes longer the more there are. */
 const MOST_OF_LEAST = 16;
 
-/** gearsNotHeldReasons tells of each class on which a plan was found that is not held which rate it does not hold. */
+/**
+ * gearsNotHeldReasons says which rate is not held, for each class on which a plan was found that does not
+ * hold its rates.
+ */
 export function gearsNotHeldReasons(
   { spec }: FamilyQuestion,
   answers: readonly ClassAnswer[],

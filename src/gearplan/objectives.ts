@@ -280,7 +280,7 @@ class Tries {
     return this.trials >= work || interrupted?.() === true;
   }
 
-  /** unsolved tells why there is no plan, which only a search of the whole space knows. */
+  /** unsolved says why there is no plan, which only a search of the whole space knows. */
   unsolved(answer: UnsolvedGears, isWhole: boolean): GearAnswer {
     return isWhole ? { ...answer, trials: this.trials } : { status: 'undecided', trials: this.trials };
   }

@@ -185,7 +185,10 @@ class PlanWriter {
     });
   }
 
-  /** profileNotes tells of the batches and figures of the models that a gear uses, on the class that serves them. */
+  /**
+   * profileNotes reports on the batches and figures of the models that a gear uses, on the class that serves
+   * them.
+   */
   profileNotes(): string[] {
     const { files, of } = this.planned;
     return this.used.flatMap((model) => {

@@ -39,11 +39,12 @@ const MOST_STEP = 500;
 const DIGITS = 4;
 
 /**
- * leastSlo finds SLOs that can be met, all stretched by one factor from the shortest that could be if no request ever
- * waited. It halves between what is missed and what is met until both are near each other. Each is as it is told, with few
- * digits; and what is found is solved as a spec with these SLOs would be, within the same limits, so that it is met where a
- * person tries it. All of that has the limits of one search together: no step begins once they are reached. Where they end
- * before the answer is known, or the search that ends them finds no plan, nothing is reported.
+ * leastSlo finds SLOs that can be met, all stretched by one factor from the shortest that could be if no
+ * request ever waited. It halves between what is missed and what is met until both are near each other. Each
+ * is as it is reported, with few digits; and what is found is solved as a spec with these SLOs would be,
+ * within the same limits, so that it is met where a person tries it. All of that has the limits of one search
+ * together: no step begins once they are reached. Where they end before the answer is known, or the search
+ * that ends them finds no plan, nothing is reported.
  */
 export function leastSlo(input: PlannerInput, trials: Trials, solve: SolveSlos): LeastSlo | undefined {
   const shortest = trials.problem.objectives.map((objective) =>
@@ -84,7 +85,7 @@ function leastSolved(
   return found && { factor: met, least: found };
 }
 
-/** told rounds stretched SLOs up to what is told of them. */
+/** told rounds stretched SLOs up to the figures that are reported. */
 function told(sloNs: readonly number[], factor: number): number[] {
   return sloNs.map((ns) => {
     const exact = Math.ceil(ns * factor);

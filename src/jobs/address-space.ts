@@ -35,7 +35,10 @@ export function refuseNarrow(): void {
   );
 }
 
-/** addressSpaceLeft reads how many bytes a process may still reserve; undefined where that has no limit, or is not told. */
+/**
+ * addressSpaceLeft reads how many bytes a process may still reserve; undefined where that has no limit, or is
+ * not known.
+ */
 export function addressSpaceLeft(limits: string, statm: string): number | undefined {
   const [, most] = /^Max address space +(\d+) /m.exec(limits) ?? [];
   const pages = Number(statm.split(' ')[0]);

@@ -13,7 +13,10 @@ import type { LoadOptions } from './types.js';
 export interface MeasureEngineOptions extends ClientOptions, Pick<LoadOptions, 'model' | 'seed' | 'signal'> {
   /** How many requests are answered by stages; 100 by default. */
   readonly requests?: number | undefined;
-  /** How many of them are sent each second; by default half of the planned rate, and one after the other where that is not told. */
+  /**
+   * How many of them are sent each second; by default half of the planned rate, and one after the other where
+   * that is not known.
+   */
   readonly rps?: number | undefined;
   /** How many requests the ingress alone answers, of which half come side by side; 400 by default. */
   readonly refusals?: number | undefined;

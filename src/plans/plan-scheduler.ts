@@ -130,7 +130,7 @@ function weighing(chosen: ChosenScheduler, given: readonly PolicyGiven[]): Chose
   return choiceClashes(weighed).length > 0 ? chosen : weighed;
 }
 
-/** weighs returns whether a scheduler weighs requests, or was told not to. */
+/** weighs returns whether a scheduler weighs requests, or has been asked not to. */
 function weighs({ policy }: ChosenScheduler, given: readonly PolicyGiven[]): boolean {
   const { weighing: rule } = policy as { readonly weighing?: { readonly kind: string } };
   return rule !== undefined && (rule.kind !== 'none' || choicesGiven(given).includes('weighing'));

@@ -155,7 +155,7 @@ async function together(
     given = await run(requests.joined(rows.map(({ feeds }) => feeds)));
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error;
-    // Larger batches that do not fit in memory are told of when they are measured.
+    // Larger batches that do not fit in memory are reported when they are measured.
     if (error instanceof OutOfMemoryError && kinds.length > 2) return 'too large';
     return { why: `the model does not run on ${batch}, and runs on each alone: ${firstLine(error.message)}` };
   }

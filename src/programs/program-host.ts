@@ -59,9 +59,10 @@ const LOOKS = 4;
 const MOST_ID = 2 ** 31 - 1;
 
 /**
- * ProgramHost runs the program of one application for all its requests, in a thread of its own. A run that throws, that takes more
- * than it may or that goes on for ever ends with its reason. Where only the end of the thread can end it, the others are replayed on a
- * fresh one: they are told the same again, and what they have called is not told twice.
+ * ProgramHost runs the program of one application for all its requests, in a thread of its own. A run that
+ * throws, that takes more than it may or that goes on for ever ends with its reason. Where only the end of
+ * the thread can end it, the others are replayed on a fresh one: they get the same events again, and calls
+ * that they have made are not reported twice.
  */
 export class ProgramHost {
   private readonly open = new Map<number, OpenRun>();

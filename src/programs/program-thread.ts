@@ -17,7 +17,7 @@ import {
 
 const ENTRY = createRequire(import.meta.url).resolve('#dist/src/programs/program-worker.js');
 
-/** The young generation of the heap, which V8 makes as large as the machine allows where it is not told. */
+/** The young generation of the heap, which V8 makes as large as the machine allows where no size is given. */
 const YOUNG_MIB = 8;
 
 /** LostThread says how a thread ended, and whose continuation ran then: NO_RUN where nobody's did. */

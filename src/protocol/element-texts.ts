@@ -123,7 +123,7 @@ function parsedText(text: string): string {
   }
 }
 
-/** beginningOf gives the beginning of a text or number that is too long to be told. */
+/** beginningOf gives the beginning of a text or number that is too long for a message. */
 export function beginningOf(written: Uint8Array): string {
   const told = written[0] === QUOTE ? written.subarray(1) : written;
   return `${Buffer.from(told.subarray(0, TOLD_BYTES)).toString('latin1')}…`;

@@ -88,7 +88,7 @@ class RecordReader {
   private readonly faults = new FaultsAlike();
   private readonly samples = new Names();
   private readonly classes = new Names();
-  /** The label of each sample, and the line that told it first. */
+  /** The label of each sample, and the line that gave it first. */
   private label = new Int32Array(0);
   private line = new Int32Array(0);
   private readonly answers = new Map<string, Answers>();

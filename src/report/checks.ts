@@ -64,7 +64,7 @@ function attainmentLine(
 
 type Write = (value: number, digits: number) => string;
 
-/** told writes a figure that nothing is judged by. */
+/** told writes a figure that is only for information. */
 function told(value: number | undefined, write: Write): string {
   return value === undefined ? '—' : write(value, DIGITS);
 }

@@ -130,7 +130,7 @@ export function outcomeTable({ models, overall }: SimulationReport): Table {
  * the invalid rate.
  */
 export function splitTable({ models, overall, workflows }: SimulationReport): Table {
-  // Where the time of workflows went is not told.
+  // Where the time of workflows went is not reported.
   if (workflows !== undefined) return { columns: [], rows: [] };
   const parts = [...models.map(({ name, requests }) => ({ name, requests }))];
   if (models.length > 1) parts.push({ name: 'all', requests: overall });

@@ -77,12 +77,18 @@ export function milliseconds(us: number): string {
   return figure(us / 1000);
 }
 
-/** upwards writes milliseconds rounded up to the next microsecond, so that an SLO that can be met is one as it is told. */
+/**
+ * upwards writes milliseconds rounded up to the next microsecond, so that an SLO that can be met can be met
+ * as it is written.
+ */
 export function upwards(ms: number): string {
   return plain(Math.ceil(ms * 1000 - 1e-6) / 1000, 15);
 }
 
-/** atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds it as it is told. */
+/**
+ * atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds
+ * it as it is written.
+ */
 export function atMost(value: number): number {
   return toldUp(value, figureDigits(value));
 }

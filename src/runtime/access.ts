@@ -75,7 +75,10 @@ export class Access {
     return this.names !== undefined;
   }
 
-  /** listensOn tells where the server listens, and gives a warning where others can reach it and nobody is asked for anything. */
+  /**
+   * listensOn says where the server listens, and gives a warning where others can reach it and nobody is
+   * asked for anything.
+   */
   listensOn(addresses: readonly string[]): string | undefined {
     const open = addresses.filter((address) => !isLoopback(address));
     if (open.length === 0) this.asksForName = true;

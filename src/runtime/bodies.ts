@@ -213,8 +213,9 @@ function bytesAfter(count: number, encoding: Encoding): StatusError | null {
 }
 
 /**
- * bytesBefore gives the bytes to leave before a body so that what follows its JSON part is aligned. A client may tell any
- * number, such as Infinity: what is no length is refused once the body has been read.
+ * bytesBefore gives the bytes to leave before a body so that what follows its JSON part is aligned. A client
+ * may send any number as the length, such as Infinity: a number that is no length is refused once the body
+ * has been read.
  */
 function bytesBefore(headerLength: number): number {
   const isLength = Number.isSafeInteger(headerLength) && headerLength > 0;

@@ -131,8 +131,8 @@ function takeAnyContentType(app: FastifyInstance): void {
 }
 
 /**
- * answerPlainJson leaves out the charset of JSON, which has no such parameter. KServe's client reads no text of an error
- * where it is told one.
+ * answerPlainJson leaves out the charset of JSON, which has no such parameter. KServe's client does not read
+ * the text of an error that it gets.
  */
 function answerPlainJson(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {

@@ -178,7 +178,7 @@ function answerUnread({ request, reply }: Exchange, ending: UnansweredEnding): v
 /** UnansweredEnding is the ending of a request without outputs. */
 type UnansweredEnding = Exclude<SubmitEnding, { kind: 'answered' }>;
 
-/** Failure is what a client is told of such an ending. */
+/** Failure is the answer that a client gets for such an ending. */
 interface Failure {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

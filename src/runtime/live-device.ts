@@ -142,7 +142,7 @@ export interface DeviceEvents {
 export class LiveDevice {
   private readonly killed = new AbortController();
   private loaded: Loaded | undefined;
-  /** isWanted says whether it is to be up, and whether it has told so since it was last asked to be. */
+  /** isWanted says whether it is to be up, and whether it has reported so since it was last asked to be. */
   private isWanted = true;
   private isTold = false;
   /** Why it is to come up, or has. */
@@ -232,8 +232,9 @@ export class LiveDevice {
   }
 
   /**
-   * run runs a batch of a pool on stacked inputs, and gives the outputs of the pool's file. It rejects where the batch
-   * fails, the device is down or its executor ends. An executor whose batch takes longer than a minute is ended; long before, `hangs` is told.
+   * run runs a batch of a pool on stacked inputs, and gives the outputs of the pool's file. It rejects where
+   * the batch fails, the device is down or its executor ends. An executor whose batch takes longer than a
+   * minute is ended; long before, `hangs` is called.
    */
   async run(pool: number, feeds: Tensors): Promise<RunResult> {
     if (this.loaded === undefined) throw new Error(`${this.plan.name} is down`);

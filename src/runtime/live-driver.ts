@@ -59,7 +59,7 @@ export interface DriverObserver {
 export interface DriverParts {
   readonly makeCore: (decisions: Decisions) => ServingCore;
   readonly observer: DriverObserver;
-  /** Where the core's events and decisions are told, so that they can be replayed. */
+  /** The function that gets the core's events and decisions, so that they can be replayed. */
   readonly log?: ((entry: LogEntry) => void) | undefined;
 }
 

@@ -6,8 +6,9 @@ const LEAST_INTERVALS = 600;
 const MOST_STRAY = 0.3;
 
 /**
- * LoadWatch compares the distribution of loads with the one that a gear plan was made for (CascadeServe §C.2). It tells
- * once how far the load has strayed: the share of time that is in other ranges than planned, above 30 %.
+ * LoadWatch compares the distribution of loads with the one that a gear plan was made for (CascadeServe
+ * §C.2). It reports once how far the load has strayed: the share of time that is in other ranges than
+ * planned, above 30 %.
  */
 export class LoadWatch {
   private readonly counts: Float64Array;

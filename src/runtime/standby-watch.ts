@@ -37,7 +37,7 @@ export class StandbyWatch {
     this.inUse = topology.devices.map(({ standby }) => standby !== true);
   }
 
-  /** arrived tells of a request, which came no earlier than those before. */
+  /** arrived reports a request, which came no earlier than those before. */
   arrived(at: number): void {
     if (this.topology.devices.some(({ standby }) => standby === true)) this.arrivals.add(at);
   }

@@ -11,7 +11,7 @@ import { checkedRows } from './request-tensors.js';
 
 /** SubmitOptions says what a front knows of a request beside its tensors. */
 export interface SubmitOptions {
-  /** When it came, as `Intake.now()` told it within this turn of the event loop; the default is now. */
+  /** When it came, as `Intake.now()` gave it within this turn of the event loop; the default is now. */
   readonly cameNs?: number;
   /** When it had come whole, where that was in an earlier turn: its time counts from then on. */
   readonly wholeNs?: number;
@@ -24,8 +24,8 @@ export interface SubmitOptions {
 }
 
 /**
- * GoneSignal tells once that a client is gone, as an AbortSignal does. To make one of those takes longer than all else that
- * is done here for a request, so that a front may have a lighter one.
+ * GoneSignal reports once that a client is gone, as an AbortSignal does. To make one of those takes longer
+ * than all else that is done here for a request, so that a front may have a lighter one.
  */
 export interface GoneSignal {
   readonly aborted: boolean;
@@ -140,7 +140,7 @@ export class Intake {
   }
 }
 
-/** refusedByModel tells a failure that the request's own data have caused from others. */
+/** refusedByModel distinguishes failures that the request's own data have caused from others. */
 function refusedByModel(ending: Ending, model: string, rows: readonly Tensors[]): RefusedTensors | undefined {
   const refused = ending.kind === 'failed' ? refusedIndex(ending.why, rows) : undefined;
   return refused === undefined ? undefined : { kind: 'refused', model, faults: [fault(refused)] };

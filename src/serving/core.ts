@@ -19,10 +19,11 @@ export interface ServingCore {
    */
   arrived(at: number, model: number, deadlineNs: number, rows: number, weight?: number): number;
   /**
-   * wouldDrop returns whether a request of one row that came now would be dropped because of the requests before it. It
-   * changes nothing. It is true only where, in every pipeline that is up, tasks that can still be in time fill all
-   * devices with full batches until it is too late for this one. So a refusal never leaves a device idle. A core that
-   * cannot tell (as `reservation`, or where other requests with a longer SLO may wait before it) says false.
+   * wouldDrop returns whether a request of one row that came now would be dropped because of the requests
+   * before it. It changes nothing. It is true only where, in every pipeline that is up, tasks that can still
+   * be in time fill all devices with full batches until it is too late for this one. So a refusal never
+   * leaves a device idle. A core that cannot know (as `reservation`, or where other requests with a longer
+   * SLO may wait before it) says false.
    * @param ahead requests that will come before it and are not in yet
    */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;
@@ -42,9 +43,9 @@ export interface ServingCore {
   started(at: number, batch: number): void;
   /**
    * executed reports that the results of the batch are there, and when its execution began and ended.
-   * @param verdicts what the stage's model says of each task, in their order, where the edges of the stage ask for it:
-   *   bit i tells whether the i-th of the edges that ask for it is taken; or the number is a certainty. Absent verdicts
-   *   are 0.
+   * @param verdicts what the stage's model says of each task, in their order, where the edges of the stage
+   * ask for it: bit i says whether the i-th of the edges that ask for it is taken; or the number is a
+   * certainty. Absent verdicts are 0.
    */
   executed(at: number, batch: number, startedAt: number, endedAt: number, verdicts?: ArrayLike<number>): void;
   /**
@@ -71,7 +72,7 @@ export interface ServingCore {
    * company any more.
    */
   drain(at: number): void;
-  /** decide reports that all events of this instant have been told. */
+  /** decide lets the core decide: it has heard all events of this instant. */
   decide(at: number): void;
 
   /** pending counts the requests without an outcome. */

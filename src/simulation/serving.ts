@@ -14,7 +14,7 @@ import {
 import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
 import type { SimulationSetup } from './run.js';
 
-/** AskedServing says who is to serve a plan, as far as options tell. */
+/** AskedServing says who is to serve a plan, as far as options say. */
 export interface AskedServing {
   readonly options: SchedulerOptions & TunerOptions;
   /** The choices that were given, of policy files those that were read. */

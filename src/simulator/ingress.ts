@@ -57,7 +57,7 @@ export class VirtualIngress {
     return meanNs === 0 || uniform === undefined ? meanNs : Math.round(2 * meanNs * uniform());
   }
 
-  /** pass takes a request in, and tells when it is at its first stage. */
+  /** pass takes a request in, and says when it is at its first stage. */
   pass(cameNs: number): number {
     const { endsNs, engine } = this;
     this.begunNs = Math.max(cameNs, endsNs[this.next] as number);

@@ -21,16 +21,18 @@ export const DeviceState = { standby: 0, comesUp: 1, up: 2 } as const;
 export type DeviceState = (typeof DeviceState)[keyof typeof DeviceState];
 
 /**
- * SimulationView is what observers may look up while they are told something. It reads plain columns, so
- * nothing is allocated.
+ * SimulationView is what observers may look up while they hear an event. It reads plain columns, so nothing
+ * is allocated.
  */
 export interface SimulationView {
   readonly topology: Topology;
-  /** `core` is for reading batches (batchSize, batchTask). Observers must not tell it anything. */
+  /** `core` is for reading batches (batchSize, batchTask). Observers must not change it. */
   readonly core: ServingCore;
-  /** requestOf is the request of a task of a batch; it is valid until the batch's end has been told. */
+  /** requestOf is the request of a task of a batch; it is valid until the batch's end has been reported. */
   requestOf(task: number): number;
-  /** arrivedAt is when a request came; it is valid until its end has been told and its last batch is back. */
+  /**
+   * arrivedAt is when a request came; it is valid until its end has been reported and its last batch is back.
+   */
   arrivedAt(request: number): number;
 }
 

@@ -2,8 +2,9 @@ import type { EdgeCondition, Pool, ServingCore } from '../serving/index.js';
 import type { OpenRequests } from './open-requests.js';
 
 /**
- * VerdictOf is what the model of a stage says of a row of a request: bit i tells whether the i-th edge that depends on it
- * is taken, or the number is a certainty. It depends on nothing else, so that a request has the same fate under every policy.
+ * VerdictOf is what the model of a stage says of a row of a request: bit i says whether the i-th edge that
+ * depends on it is taken, or the number is a certainty. It depends on nothing else, so that a request has the
+ * same fate under every policy.
  * @param order the number of requests that came before this one
  */
 export type VerdictOf = (order: number, row: number, pool: number) => number;

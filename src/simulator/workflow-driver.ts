@@ -53,11 +53,11 @@ export interface DrivenWorkflows {
   readonly observers: readonly SimulationObserver[];
   /** The troubles of the run: none where absent. */
   readonly troubles?: readonly Trouble[];
-  /** fails tells of a batch that has been executed whether it gave no results. */
+  /** fails returns whether a batch that has been executed gave no results. */
   readonly fails?: (batch: number) => boolean;
-  /** failsToLoad tells of a load that has come to its end whether the device holds nothing of it. */
+  /** failsToLoad returns whether a device holds nothing of a load that has come to its end. */
   readonly failsToLoad?: (device: number, pool: number) => boolean;
-  /** loses tells of an output that moves to the front whether it does not come there. */
+  /** loses returns whether an output that moves to the front is lost on the way. */
   readonly loses?: (task: number) => boolean;
 }
 
@@ -320,7 +320,7 @@ export class WorkflowDriver {
     }
   }
 
-  /** tellLost tells of outputs that did not come to the front. */
+  /** tellLost reports outputs that did not come to the front. */
   private tellLost(): void {
     for (const task of this.lost.splice(0)) this.programs.lost(this.now, task);
   }

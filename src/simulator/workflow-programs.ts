@@ -126,7 +126,10 @@ export class WorkflowPrograms {
     return next;
   }
 
-  /** returned tells what a program that has made its last call reads for its answer, and what it needs no more. */
+  /**
+   * returned reports the outputs that a program reads for its answer after its last call, and those that it
+   * needs no more.
+   */
   private returned(at: number, program: ReplayedProgram): void {
     for (const [call, task] of program.tasks.entries())
       if (program.isResult(call)) this.core.wanted(at, task);

@@ -29,9 +29,9 @@ export async function bundleNotes(
 }
 
 /**
- * serverNotes tells of classes of CPUs of which the cluster has several on one server, which together take more cores
- * than the host has that measured them, beside a server and a client. The notes follow from cluster and profiles alone,
- * so that a plan that has them is the same on every machine.
+ * serverNotes reports classes of CPUs of which the cluster has several on one server, which together take
+ * more cores than the host has that measured them, beside a server and a client. The notes follow from
+ * cluster and profiles alone, so that a plan that has them is the same on every machine.
  */
 export async function serverNotes(cluster: OpenCluster, profiles: readonly Profile[]): Promise<string[]> {
   const claims = Object.entries(cluster.devices).flatMap(

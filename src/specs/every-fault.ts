@@ -75,7 +75,7 @@ function pointerIn({ path: at }: Fault, path: string, { values: [value = {}] }: 
     : undefined;
 }
 
-/** dependsOn says whether what is told of a place may follow from what stands in for something wrong. */
+/** dependsOn says whether a fault of a place may follow from a value that stands in for a wrong one. */
 function dependsOn({ wrong, lacksName }: Rests, pointer: string): boolean {
   return lacksName || wrong.some((one) => pointer === one || pointer.startsWith(`${one}/`));
 }

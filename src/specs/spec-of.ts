@@ -194,7 +194,7 @@ export interface ComparingOf<T extends KindTypes> {
   shares(loaded: T['compared'], cases: readonly T['variant'][], answers: CaseAnswers<T>): readonly Shared[];
   /** head gives the part of a row that says what was asked for. */
   head(variant: T['variant']): Pick<CompareRow, 'mix' | 'sloMs'>;
-  /** row tells a case by its answer, or by the plan that it shares. */
+  /** row reports a case by its answer, or by the plan that it shares. */
   row(answered: AnsweredCase<T>, loaded: T['compared']): Promise<ComparedRow>;
   /** isCut says whether a limit that was asked for ended the search for a case, or was not reached. */
   isCut(answer: T['answer'], options: CompareOptions): boolean;

@@ -94,7 +94,10 @@ function compared(
   };
 }
 
-/** verifiedAnswers compares which models of a cascade answered, in the order of the cascade, where the server told. */
+/**
+ * verifiedAnswers compares which models of a cascade answered, in the order of the cascade, where the server
+ * reported them.
+ */
 export function verifiedAnswers(
   { cascade }: SimulationReport,
   { answeredBy: told }: LoadDocument,

@@ -28,8 +28,8 @@ export interface RequestsOf {
   /** isGraph says whether stages run side by side, whose times may add up to more than a request takes. */
   readonly isGraph: boolean;
   /**
-   * isSplit says whether it is told where the time of requests went: not of workflows, whose tasks run side
-   * by side.
+   * isSplit says whether the report says where the time of requests went: not of workflows, whose tasks run
+   * side by side.
    */
   readonly isSplit?: boolean;
 }

@@ -127,7 +127,7 @@ function refuseLinted(target: DeployTarget, { faults }: LintReport): void {
   if (faults.length > 0) throw new InputError(`deploy the plan for ${target}`, faults.map(lintFault));
 }
 
-/** lintFault tells of a finding as of any fault of a file. */
+/** lintFault reports a finding like any fault of a file. */
 export function lintFault({ rule, file, line, path, message }: LintFinding): Fault {
   const place = line === undefined ? file : `${file}:${line}`;
   return fault(`${path === '' ? '' : `${path}: `}${message} (${rule})`, place);

@@ -59,8 +59,9 @@ export interface SlotSequence {
   readonly price: number;
   readonly budgetUs: number;
   /**
-   * firstEnds gives where its first partition may end; undefined if there is no other partition, or there are too many
-   * figures. They are found when first asked for, and `count` is told the steps that this takes.
+   * firstEnds gives where its first partition may end; undefined if there is no other partition, or there are
+   * too many figures. They are found when first asked for, and `count` is called with the steps that this
+   * takes.
    */
   readonly firstEnds: (count: (steps: number) => void) => FirstEnds | undefined;
 }

@@ -114,7 +114,7 @@ export function scaledSpans(
   };
 }
 
-/** CutFigures are the measured latencies in µs that tell what cuts cost. */
+/** CutFigures are the measured latencies in µs from which the costs of cuts follow. */
 export interface CutFigures {
   /** The figure of each block. */
   readonly blockUs: readonly number[];

@@ -85,7 +85,7 @@ export class LiveOutputs {
     if (output.isOver) this.leave(output, device);
   }
 
-  /** fetch moves an output to a device, whole, or tensors of it to the front, and tells `moved`. */
+  /** fetch moves an output to a device, whole, or tensors of it to the front, and then calls `moved`. */
   fetch(fetch: number, output: KeptOutput, way: SentTensors): void {
     const { from, to, names } = way;
     if (from !== to) this.options.sent(from, to, keptBytes(output, names));
@@ -94,7 +94,7 @@ export class LiveOutputs {
     move.over = this.carry(fetch, move);
   }
 
-  /** bring has tensors come to the front of an output that is to be there already, and tells `came`. */
+  /** bring has tensors come to the front of an output that is to be there already, and then calls `came`. */
   bring(output: KeptOutput, names: readonly string[]): void {
     void this.atFront(output, names).then((tensors) => {
       if (output.isOver) return;
@@ -152,7 +152,7 @@ export class LiveOutputs {
     // The end of a device covers what was to come from it.
   }
 
-  /** putOn has a device keep what comes to it. It is false where nothing is to be told of it any more. */
+  /** putOn has a device keep what comes to it. It is false where nothing is to be reported of it any more. */
   private async putOn(fetch: number, move: Move, tensors: Tensors): Promise<boolean> {
     const { output, to } = move;
     const device = this.options.devices[to]!;

@@ -55,7 +55,7 @@ export interface LiveWorkflows {
   readonly programs: RunPrograms;
   readonly makeCore: (decisions: Decisions) => WorkflowCore;
   readonly observer: WorkflowObserver;
-  /** Where the core's events and decisions are told, so that they can be replayed. */
+  /** The function that gets the core's events and decisions, so that they can be replayed. */
   readonly log?: ((entry: LogEntry) => void) | undefined;
   /** The time; by default that of the machine. */
   readonly clock?: TurnsClock | undefined;

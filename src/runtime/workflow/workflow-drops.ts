@@ -3,7 +3,7 @@ import type { Dropped, Drops } from '../drops.js';
 import { LONGEST_RESTART_MS } from '../live-device.js';
 
 /**
- * WorkflowDrops tells the endings of requests of workflows that are dropped. A request is worth sending again
+ * WorkflowDrops gives the endings of requests of workflows that are dropped. A request is worth sending again
  * once the rows that are open have been served, of all workflows together, at the rate of the plan, less the
  * share of devices that are down.
  */

@@ -210,7 +210,10 @@ export class ReservationCore implements ServingCore {
     return this.life.cancelled(request);
   }
 
-  /** wouldDrop is always false: reservations exist for batches, and do not tell about a request that is not in yet. */
+  /**
+   * wouldDrop is always false: reservations exist for batches, and say nothing about a request that is not in
+   * yet.
+   */
   wouldDrop(): boolean {
     return false;
   }

@@ -161,7 +161,10 @@ class RoomFirst extends Waiting implements Picks {
   }
 }
 
-/** withRoom makes what tells when a batch that begins at `start` is to end the last stage, so that its tasks have room. */
+/**
+ * withRoom makes the function that says when a batch that begins at `start` is to end the last stage, so that
+ * its tasks have room.
+ */
 function withRoom(
   room: number,
   { planner }: FormationState,

@@ -1,4 +1,4 @@
-/** The intervals over which the load is smoothed, and over which it is told how much it varies. */
+/** The intervals over which the load is smoothed, and over which its variation is measured. */
 const SMOOTHED = 5;
 
 /** LoadFactorOptions says how loads are judged, and how much can be served. */
@@ -15,9 +15,9 @@ export interface LoadFactorOptions {
 export type Transition = 'delayed' | 'instant';
 
 /**
- * LoadFactors tells for each pool whether more comes than it can serve: the load factor is T_in/T_m, where T_in is the rate
- * of the last interval. Where the transition is delayed, it must be beyond 1 ± ε, and ε is how far the last rates were
- * from their smoothed values, Σ|T_in − T_s|/ΣT_in (PARD §4.3).
+ * LoadFactors says for each pool whether more comes than it can serve: the load factor is T_in/T_m, where
+ * T_in is the rate of the last interval. Where the transition is delayed, it must be beyond 1 ± ε, and ε is
+ * how far the last rates were from their smoothed values, Σ|T_in − T_s|/ΣT_in (PARD §4.3).
  */
 export class LoadFactors {
   private readonly intervalS: number;

@@ -170,7 +170,8 @@ export type ScalingRule =
 
 /**
  * InstantRule says in which order batches go on that end a step at the same instant.
- * - told: they go on in the order in which they were told. Delivered tasks then enter their queue together.
+ * - told: they go on in the order in which the core heard of them. Delivered tasks then enter their queue
+ *   together.
  * - by-place: delivered batches go on one by one in the order of their uplinks, and each queue is served
  *   before the next batch enters. Executed batches go on in the order of their devices (the published
  *   simulator).

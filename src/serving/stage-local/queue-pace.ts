@@ -33,7 +33,7 @@ export class QueuePace {
     this.margin = marginOf(rule);
   }
 
-  /** passed tells what time it is. */
+  /** passed sets the present time. */
   passed(at: number): void {
     this.at = at;
   }

@@ -55,8 +55,8 @@ export class StageLocalCore implements ServingCore {
   /** `planner` is what is observed of the stages; it is absent where no rule decides by it. */
   readonly planner: StageLocalParts['planner'];
   /**
-   * isTold says whether batches that end a step at the same instant go on in the order in which they were
-   * told (InstantRule).
+   * isTold says whether batches that end a step at the same instant go on in the order in which the core
+   * heard of them (InstantRule).
    */
   private readonly isTold: boolean;
   /** `touched` holds the queues that are to be looked at again in this `decide`. */
@@ -153,7 +153,7 @@ export class StageLocalCore implements ServingCore {
     return this.life.rowOf(task);
   }
 
-  /** observe tells the planner that the time has passed, before anything else is told. */
+  /** observe tells the planner that the time has passed, before any other event. */
   private observe(at: number): void {
     const { planner } = this;
     if (planner !== undefined && at >= planner.nextAt) planner.passed(at);

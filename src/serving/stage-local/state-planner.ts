@@ -155,7 +155,7 @@ export class StatePlanner {
     return this.loads === undefined ? next : Math.min(next, (this.loadInterval + 1) * this.loadEveryNs);
   }
 
-  /** passed reports that the time has passed, before an event at `at` is told. */
+  /** passed reports that the time has passed, before an event at `at`. */
   passed(at: number): void {
     const interval = Math.floor(at / this.loadEveryNs);
     if (interval > this.loadInterval) {
@@ -223,7 +223,7 @@ export class StatePlanner {
     return (longest as Int32Array).reduce((sum, later) => sum + this.durationNs(later), 0);
   }
 
-  /** watchesEdges returns whether `took` is to be told for the tasks of a stage. */
+  /** watchesEdges returns whether `took` is to be called for the tasks of a stage. */
   watchesEdges(pool: number): boolean {
     return this.branches?.watches(pool) ?? false;
   }

@@ -38,7 +38,7 @@ export interface TaskKeeper {
   leaveQueue(task: number): void;
   /** requeue queues a task again whose batch was lost. */
   requeue(at: number, task: number): void;
-  /** ended tells, for every task of a request, that the request has its outcome. */
+  /** ended reports, for every task of a request, that the request has its outcome. */
   ended(task: number): void;
   /** judged reports that a request was served to its end, in time or not, or was turned away. */
   judged(request: number, inTime: boolean): void;

@@ -52,7 +52,7 @@ export class Tuning {
     return this.isWanted || this.tuner.nextAt <= at;
   }
 
-  /** arrived tells of the rows of a request, each of which counts as one. */
+  /** arrived reports the rows of a request, each of which counts as one. */
   arrived(at: number, rows: number): void {
     for (let row = 0; row < rows; row++) if (this.tuner.arrived(at)) this.isWanted = true;
   }

@@ -34,7 +34,7 @@ export interface Allocation extends ReadyTasks {
   deviceUp(device: number): void;
   /**
    * deviceDown takes back the tasks that a device was given.
-   * @returns those that it had not begun. They are told as ready again if they still are.
+   * @returns those that it had not begun. They are reported as ready again if they still are.
    */
   deviceDown(device: number): readonly Task[];
   /** drain reports that no further request is taken in. */

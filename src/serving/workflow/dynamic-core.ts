@@ -236,7 +236,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   started(): void {}
 
-  /** executed tells of a batch whose tasks gave a given number of bytes of outputs each. */
+  /** executed reports a batch, with the bytes of the output of each of its tasks. */
   executed(...[at, batch, , endedAt, bytes]: Parameters<WorkflowCore['executed']>): void {
     const device = this.batches.device(batch);
     this.queues.nowNs = at;

@@ -9,17 +9,18 @@ export interface SubmittedCall {
 
 /**
  * WorkflowCore is a core of dynamic workflows as its driver sees it: a request is a program, which calls
- * components as it goes. Each call is a *task*, which the driver tells when the program makes it. A task has
- * one output, which lies on the device where it was executed, and is fetched by whatever needs it elsewhere.
- * The client's tensors are the output of a task too, the *body*, which lies at the front: where programs run.
+ * components as it goes. Each call is a *task*, which the driver reports when the program makes it. A task
+ * has one output, which lies on the device where it was executed, and is fetched by whatever needs it
+ * elsewhere. The client's tensors are the output of a task too, the *body*, which lies at the front: where
+ * programs run.
  *
  * A pool is a component on a class of devices. A device is in all pools of its class, holds several components in its memory, and
  * executes one batch at a time while it loads another component.
  */
 export interface WorkflowCore extends ServingCore {
   /**
-   * sized says how many bytes clients sent with a request. It comes right after `arrived`; a request of which it is not told has
-   * none.
+   * sized says how many bytes clients sent with a request. It comes right after `arrived`; a request without
+   * this event has none.
    */
   sized(at: number, request: number, bytes: number): void;
   /** bodyOf is the task that stands for what the client of a request sent. */
@@ -34,8 +35,8 @@ export interface WorkflowCore extends ServingCore {
   /** finished reports that the program of a request has returned: it is answered once its tasks are done. */
   finished(at: number, request: number): void;
   /**
-   * loaded reports that a device holds the component of a pool, as a decision `load` asked. Of a device that goes down, nothing more is
-   * told of its load, nor of the fetches from it or to it.
+   * loaded reports that a device holds the component of a pool, as a decision `load` asked. Of a device that
+   * goes down, nothing more is reported of its load, nor of the fetches from it or to it.
    */
   loaded(at: number, device: number, pool: number): void;
   /** loadFailed reports that a device could not load a component, as a decision `load` asked, and holds all else that it held. */
@@ -43,8 +44,9 @@ export interface WorkflowCore extends ServingCore {
   /** fetched reports that an output is where a decision `fetch` sent it. */
   fetched(at: number, fetch: number): void;
   /**
-   * outputLost reports that an output is not at the front, where it had moved to: its device ended before it was there. Nothing more is
-   * told of fetches of it from the front or to it, and a program that still reads it has it `wanted` again.
+   * outputLost reports that an output is not at the front, where it had moved to: its device ended before it
+   * was there. Nothing more is reported of fetches of it from the front or to it, and a program that still
+   * reads it has it `wanted` again.
    */
   outputLost(at: number, task: number): void;
   /**

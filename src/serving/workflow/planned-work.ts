@@ -78,7 +78,7 @@ export class PlannedWork {
     return this.copyingUntil[device] as number;
   }
 
-  /** copies tells until when a device is expected to load a component, 0 once it loads none. */
+  /** copies says until when a device is expected to load a component, 0 once it loads none. */
   copies(device: number, untilNs: number): void {
     this.copyingUntil[device] = untilNs;
     this.versions[device]! += 1;

@@ -272,7 +272,9 @@ export class RayLikeAllocation implements Allocation {
     this.parts.execute(at, device, next.batches.take());
   }
 
-  /** besideBatches tells of an output whether neither a task takes it nor the batches of a device do. */
+  /**
+   * besideBatches makes the test whether an output is taken neither by a task nor by the batches of a device.
+   */
   private besideBatches(device: number, task?: Task): (output: Task) => boolean {
     const spared = new Set(task?.inputs);
     for (const { batches } of this.replicas.on(device))

@@ -134,7 +134,7 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
 
   started(): void {}
 
-  /** executed tells of a batch whose tasks gave a given number of bytes of outputs each. */
+  /** executed reports a batch, with the bytes of the output of each of its tasks. */
   executed(...[at, batch, , , bytes]: Parameters<WorkflowCore['executed']>): void {
     for (const [i, task] of this.closed(batch).entries()) this.life.executed(at, task, bytes?.[i] ?? 0);
   }

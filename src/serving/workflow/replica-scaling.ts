@@ -81,7 +81,10 @@ export class ReplicaScaling {
     }
   }
 
-  /** follow lets the target of a component follow what is desired, and tells when it is to change unless something else does. */
+  /**
+   * follow lets the target of a component follow what is desired, and says when it is to change unless
+   * something else changes first.
+   */
   private follow(at: number, component: number, hasTasks: boolean): number {
     const { upscaleDelayNs, downscaleDelayNs } = this.settings;
     // The first replica is made without delay.

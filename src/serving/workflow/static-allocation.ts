@@ -207,7 +207,7 @@ export class StaticAllocation implements Allocation {
     return (this.parts.table.devices[device] as DeviceMemory).bytes - (this.heldBytes[device] as number);
   }
 
-  /** beside tells of an output whether a batch does not take it. */
+  /** beside makes the test whether an output is not taken by a batch. */
   private beside(batch: ReadonlySet<Task>): (output: Task) => boolean {
     const inputs = new Set([...batch].flatMap((task) => task.inputs));
     return (output) => !inputs.has(output);

@@ -30,9 +30,9 @@ export interface TaskLifeOptions {
 }
 
 /**
- * TaskLife follows requests from their arrival to their outcome, and tasks from their call until their outputs are needed no more.
- * It tells when a task has all its inputs made, and when it has not any more: each is told as ready once, until it is executed or
- * told to have left.
+ * TaskLife follows requests from their arrival to their outcome, and tasks from their call until their
+ * outputs are needed no more. It reports when all inputs of a task are made, and when this ends: each task is
+ * reported as ready once, until it is executed or reported to have left.
  */
 export class TaskLife {
   readonly outputs: Outputs;

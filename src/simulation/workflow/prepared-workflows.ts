@@ -53,7 +53,7 @@ export interface PreparedWorkflows {
   inputs(holder: string | undefined): InputFile[];
 }
 
-/** AskedServing is which choices are asked for, and where faults of them are told. */
+/** AskedServing holds the choices that are asked for, and where faults of them are added. */
 export interface AskedServing {
   readonly given: readonly PolicyGiven[];
   readonly told: ToldFaults;

@@ -119,13 +119,15 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
   };
 }
 
-/** Searching is what a core tells of how it finds devices, where it expects calls or looks at schedules. */
+/** Searching holds a core's counts of how it finds devices, where it expects calls or looks at schedules. */
 interface Searching {
   readonly guesses?: GuessCounts;
   readonly schedulesLookedAt?: number;
 }
 
-/** searched adds up what cores tell of how they found devices; nothing of what none of them does. */
+/**
+ * searched adds up the counts of cores of how they found devices; it leaves out counts that none of them has.
+ */
 function searched(cores: readonly object[]): Pick<WorkflowRun, 'guesses' | 'schedules'> {
   const sum = (of: (core: Searching) => number | undefined) =>
     cores.reduce((all, core) => all + (of(core) ?? 0), 0);

@@ -29,7 +29,7 @@ export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
     const given = { serving, slo: plan.slo, maxRps, certainty: plan.certainty };
     const used = plan.stages.map(({ name }) => name);
     const faults = [...askedFaults(given, asked), ...lackedInputs(plan.inputs, loaded.inputs(holder, used))];
-    // A plan that was asked for something else has other gears too, which tells nothing more.
+    // A plan that was asked for something else has other gears too, which says nothing more.
     if (faults.length > 0) return faults;
     const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';
     if (isPromised && plan.promise === undefined)
@@ -68,7 +68,10 @@ function asServed(
 /** Gaps that differ by less are the same. */
 const ROUNDING = 1e-12;
 
-/** withGapAsNow gives a plan the gap of its accuracy as it is told now: older plans tell it as a share of the bound. */
+/**
+ * withGapAsNow gives a plan the gap of its accuracy as it is written now: older plans write it as a share of
+ * the bound.
+ */
 function withGapAsNow(plan: GearPlan): GearPlan {
   const { kind, value, bound, gap, scope } = plan.objective;
   const isEarlier =

@@ -160,7 +160,7 @@ async function holdAll(
   return solved;
 }
 
-/** refusedCase tells of a case whose input is refused. @throws the error where it is no such refusal */
+/** refusedCase reports a case whose input is refused. @throws the error where it is no such refusal */
 function refusedCase(error: unknown): RefusedCase {
   if (!(error instanceof InputError)) throw error;
   return { refused: error.faults.map(({ message }) => message) };

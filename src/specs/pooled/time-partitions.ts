@@ -87,7 +87,10 @@ export async function timePartitions(
   const found: Timed[] = [];
   const notes: string[] = [];
   const files = new Map<string, Profile>();
-  /** Does what may fail for reasons of the person's files and devices; then the cells are given up, and told. */
+  /**
+   * Does what may fail for reasons of the person's files and devices; then the cells are given up, and
+   * reported.
+   */
   const trying = async <T>(cells: readonly Cell[], act: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await act();

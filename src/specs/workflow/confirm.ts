@@ -31,7 +31,7 @@ export const confirmingWorkflows: ConfirmingOf<WorkflowTypes> = {
   async faults(plan, loaded, confirming) {
     const { path, holder, repeats } = confirming;
     const asked = askedOf(plan, loaded, confirming);
-    // A plan that was asked for something else is another one too, which tells nothing more.
+    // A plan that was asked for something else is another one too, which says nothing more.
     if (asked.length > 0) return asked;
     const isRepeated = isSearched(plan, repeats);
     const serves = repeats.includes('promise') && !isRepeated;

@@ -162,7 +162,10 @@ async function filesOf(spec: Loaded<'workflow'>, files: FilesRead): Promise<File
   return { cluster: clusterRead, trace, profiles, runs, programs };
 }
 
-/** eachOnce reads each of several files once, and gives what was read for each path. It tells the faults of all. */
+/**
+ * eachOnce reads each of several files once, and gives what was read for each path. It reports the faults of
+ * all.
+ */
 async function eachOnce<T>(
   paths: readonly (string | undefined)[],
   read: (path: string) => Promise<T>,

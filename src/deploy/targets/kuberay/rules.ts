@@ -158,7 +158,7 @@ function embedded(rule: LintRule): LintRule {
   );
 }
 
-/** httpOptions gives what Ray Serve is told of HTTP. */
+/** httpOptions gives the options of HTTP for Ray Serve. */
 function httpOptions(service: KubeObject, { files }: LintedBundle): Readonly<Record<string, unknown>> {
   return asMap(asMap(unfolded(files, service).value(CONFIG)).http_options);
 }

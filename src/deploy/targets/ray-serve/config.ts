@@ -145,7 +145,10 @@ function deployment(group: DeviceGroup, graph: EngineGraph): object {
   };
 }
 
-/** ingressConfig gives what the ingress may be told anew: SLOs, shares of routes and groups, and gears. */
+/**
+ * ingressConfig gives the settings of the ingress that may change while it runs: SLOs, shares of routes and
+ * groups, and gears.
+ */
 function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
   const nameOf = (stage: number) => (graph.stages[stage] as EngineStage).name;
   const sharesOf = (stage: number) =>
@@ -187,7 +190,7 @@ function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
   };
 }
 
-/** toldProperties is what a load client is told of a model, as by our own server. */
+/** toldProperties are the properties of a model that a load client gets, as from our own server. */
 function toldProperties(model: EngineModel, plan: StagePlan): Record<string, string> {
   const fills = model.inputs.flatMap(({ spec: { name, fill } }) =>
     fill === undefined ? [] : [[`fill.${name}`, String(fill)]],
@@ -204,7 +207,10 @@ function toldProperties(model: EngineModel, plan: StagePlan): Record<string, str
   };
 }
 
-/** groupConfig gives what a group's replicas may be told anew: batches, planned times, and how gears form batches. */
+/**
+ * groupConfig gives the settings of a group's replicas that may change while they run: batches, planned
+ * times, and how gears form batches.
+ */
 function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGraph): object {
   const names = new Map(held.map(({ stage }) => [stage, (stages[stage] as EngineStage).name]));
   const minQueues = (steps: readonly EngineStep[]) =>

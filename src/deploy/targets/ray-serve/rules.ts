@@ -380,7 +380,7 @@ const CODE: LintRule = {
   },
 };
 
-/** warned makes a warning about each group that is told of. */
+/** warned makes a warning about each group that is found. */
 function warned(
   name: string,
   tell: (group: DeviceGroup, bundle: LintedBundle) => string | undefined,
