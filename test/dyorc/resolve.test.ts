@@ -114,7 +114,7 @@ describe('resolveWorkflows()', () => {
     expect(notes).toContain('vision takes 6 GiB and does not fit into a small');
   });
 
-  it('tells all that is wrong with a spec and its cluster at once', () => {
+  it('reports all that is wrong with a spec and its cluster at once', () => {
     const spec = chatSpec({
       cluster: {
         devices: {
@@ -365,7 +365,7 @@ describe('resolveWorkflows()', () => {
     ).toEqual(['/placement/0/holds takes 20 GiB, and A800 has 18']);
   });
 
-  it('tells what recorded runs call that there is not, with the line', () => {
+  it('reports what recorded runs call that there is not, with the line', () => {
     const task = { inputs: [], after: [], outputBytes: 1, rows: 1 };
     const runs: Run[] = [
       {
