@@ -13,7 +13,14 @@ import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/inde
 import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
 import { seeds, WHOLE, whole } from '../cases.js';
 
-const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 16 };
+const SHAPE: Shape = {
+  classes: 2,
+  blocks: whole(3, 4),
+  batches: whole(2, 3),
+  virtual: [1, 2],
+  models: 2,
+  mostGpus: 16,
+};
 
 let highs: HighsEngine;
 beforeAll(async () => {
@@ -53,7 +60,7 @@ function tools(more: Partial<HoldTools> = {}): HoldTools & { simulated: PlanBody
 const asTimed = (outcome: PooledOutcome): PooledOutcome =>
   'plan' in outcome ? { ...outcome, limit: 'time' } : outcome;
 
-const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: whole(14, 60) };
+const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: whole(8, 60) };
 
 const leastPerWeight = ({ models }: PooledProblem, rps: readonly number[]): number =>
   Math.min(...models.map(({ weight }, m) => (rps[m] as number) / weight));
