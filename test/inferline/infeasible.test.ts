@@ -146,7 +146,9 @@ describe('planPipeline of what cannot be', () => {
         else seen[outcome.finished ? 'finished' : 'stopped']++;
       }
     }
-    expect(Math.min(seen.undecided, seen.stopped, seen.finished), JSON.stringify(seen)).toBeGreaterThan(whole(0, 3));
+    expect(Math.min(seen.undecided, seen.stopped, seen.finished), JSON.stringify(seen)).toBeGreaterThan(
+      whole(0, 3),
+    );
   });
 });
 
