@@ -197,12 +197,12 @@ const EDITED: [string, unknown, RegExp][] = [
   [
     '/stages/0/latencyUsByBatch/0',
     1,
-    /\/stages\/0\/latencyUsByBatch\/0: is 1; its (spec, profiles and records give|profile \S+ gives) (800|3200)/,
+    /\/stages\/0\/latencyUsByBatch\/0: is 1; its (spec, profiles and records give|profile \S+ gives) 800/,
   ],
   [
     '/stages/0/weightBytes',
     5,
-    /\/stages\/0\/weightBytes: is 5; its (spec, profiles and records give|profile \S+ gives) [14]000000/,
+    /\/stages\/0\/weightBytes: is 5; its (spec, profiles and records give|profile \S+ gives) 1000000/,
   ],
   ['/stages/0/transferBytes', 7, /\/stages\/0\/transferBytes: is 7; its inputs give 0/],
   [
@@ -216,11 +216,11 @@ const EDITED: [string, unknown, RegExp][] = [
 ];
 
 it('plan validate and plan simulate confirm gear plans as they are, with and without limited work, and refuse each edited field', async () => {
-  const spec = await writeFamily(folder, whole({ load: { maxRps: 400, ranges: 1 } }, {}));
+  const spec = await writeFamily(folder);
   const at = join(folder, 'gears.json');
   const ran = (command: string[]) => plan(command, { cwd: folder });
   const simulated = () => ran(['simulate', 'gears.json', '--rps', '20', '--duration', '1s']);
-  for (const work of whole([['--work', '3']], [['--work', '3'], []])) {
+  for (const work of whole([[]], [['--work', '3'], []])) {
     await ran(['solve', spec, '-o', at, ...work]);
     const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
     expect(made.work).toBe(work.length > 0 ? 3 : undefined);
