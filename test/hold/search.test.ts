@@ -11,9 +11,16 @@ import {
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
-import { seeds, WHOLE, whole } from '../cases.js';
+import { seeds, whole } from '../cases.js';
 
-const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 16 };
+const SHAPE: Shape = {
+  classes: 2,
+  blocks: whole(3, 4),
+  batches: whole(2, 3),
+  virtual: [1, 2],
+  models: 2,
+  mostGpus: 16,
+};
 
 let highs: HighsEngine;
 beforeAll(async () => {
@@ -53,7 +60,7 @@ function tools(more: Partial<HoldTools> = {}): HoldTools & { simulated: PlanBody
 const asTimed = (outcome: PooledOutcome): PooledOutcome =>
   'plan' in outcome ? { ...outcome, limit: 'time' } : outcome;
 
-const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: whole(14, 60) };
+const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: whole(8, 60) };
 
 const leastPerWeight = ({ models }: PooledProblem, rps: readonly number[]): number =>
   Math.min(...models.map(({ weight }, m) => (rps[m] as number) / weight));
@@ -287,7 +294,8 @@ describe('searchHeld() where the confirming seeds say less than those before', (
   it('promises no less than the best plans of one margin are confirmed for', async () => {
     let found = 0;
     let kept = 0;
-    for (const seed of seeds(whole(3, 12), 12)) {
+    // The eighth is one of the few whose search meets a plan that is confirmed for less than another.
+    for (const seed of whole([8], seeds(12, 12))) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.4 });
       const confirmed: PlanBody[] = [];
       const promised = async ({ plan }: RatedPlan): Promise<HeldRates> => {
@@ -313,16 +321,15 @@ describe('searchHeld() where the confirming seeds say less than those before', (
       expect(value).toBeGreaterThanOrEqual(best.promised * (1 - 0.001));
       if (confirmed.length > 1 && value > (all[0] as number)) kept += 1;
     }
-    expect(found).toBeGreaterThan(whole(1, 6));
-    // Few searches meet a plan that is confirmed for less than another.
-    if (WHOLE) expect(kept).toBeGreaterThan(0);
+    expect(found).toBeGreaterThan(whole(0, 6));
+    expect(kept).toBeGreaterThan(0);
   });
 });
 
 describe('searchHeld() for a price', () => {
   it('gives the cheapest plan found that holds the rates, and no cheaper one than its bound', async () => {
     let found = 0;
-    for (const seed of seeds(whole(2, 8), 8)) {
+    for (const seed of seeds(whole(1, 8), 8)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
       const outcome = await searchHeld(problem, { ...QUESTION, mostTrials: 14 }, tools());
       if (outcome.status !== 'held') continue;
@@ -342,7 +349,8 @@ describe('searchHeld() for a price', () => {
   it('gives a plan for which no other margin and headroom of one model gives a cheaper one that holds', async () => {
     let found = 0;
     let lowered = 0;
-    for (const seed of seeds(whole(3, 8), 8)) {
+    // The eleventh small one has a first confirmed plan that is dearer than another that holds.
+    for (const seed of whole([11], seeds(8, 8))) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
       let first: number | undefined;
       const base = tools();
@@ -367,7 +375,7 @@ describe('searchHeld() for a price', () => {
       expect(cheapestNear(problem, settings)).toBeGreaterThanOrEqual(value * (1 - 1e-9));
     }
     expect(found).toBeGreaterThan(whole(0, 3));
-    if (WHOLE) expect(lowered).toBeGreaterThan(0);
+    expect(lowered).toBeGreaterThan(0);
   });
 
   it('plans again with more headroom where other seeds do not confirm the rates', async () => {
@@ -456,7 +464,7 @@ describe('searchHeld() for a price', () => {
   it('confirms larger plans where all trials lacked so little that the same plans came again', async () => {
     let found = 0;
     const few = { ...QUESTION, mostTrials: 12 };
-    for (const seed of seeds(whole(2, 8), 8)) {
+    for (const seed of seeds(whole(1, 8), 8)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
       const rates = problem.models.map(({ rps = 0 }) => rps);
       const isLarge = ({ models }: PlanBody) =>

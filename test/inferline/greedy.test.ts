@@ -3,10 +3,10 @@ import { busiestPart } from '../../src/inferline/greedy.js';
 import { estimatorOf, type PlanningProblem, planPipeline } from '../../src/inferline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases } from '../cases.js';
+import { cases, whole } from '../cases.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(150, 1000);
+const CASES = cases(whole(75, 150), 1000);
 
 const candidate = (device: string, hourlyCost: number, [fixed, row]: readonly [number, number]) => ({
   device,

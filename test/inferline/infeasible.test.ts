@@ -6,11 +6,11 @@ import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { infeasible } from '../../src/inferline/reasons.js';
 import type { OpenProblem } from '../../src/pipeline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
-import { cases } from '../cases.js';
+import { cases, whole } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(80, 500);
+const CASES = cases(whole(30, 80), 500);
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, ...samples: readonly Sample[]) =>
@@ -146,7 +146,9 @@ describe('planPipeline of what cannot be', () => {
         else seen[outcome.finished ? 'finished' : 'stopped']++;
       }
     }
-    expect(Math.min(seen.undecided, seen.stopped, seen.finished), JSON.stringify(seen)).toBeGreaterThan(3);
+    expect(Math.min(seen.undecided, seen.stopped, seen.finished), JSON.stringify(seen)).toBeGreaterThan(
+      whole(0, 3),
+    );
   });
 });
 

@@ -18,7 +18,7 @@ import { planOpen } from '../../../src/inferline/plan-open.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { loadPipeline } from '../../../src/specs/pipeline/pipeline.js';
 import { planningTools } from '../../../src/specs/pipeline/planning-job.js';
-import { inWholeRun } from '../../cases.js';
+import { inWholeRun, whole } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -30,12 +30,19 @@ beforeEach(async () => {
   await changeCluster(() => undefined);
   await changeSpec((spec) => {
     spec.planner = { method: 'inferline' };
-    spec.load = { arrivals: 'gamma', rps: 600, cv: 2, duration: '5s' };
+    spec.load = { arrivals: 'gamma', rps: 600, cv: 2, duration: DURATION };
     delete spec.shared;
     for (const stage of spec.stages) for (const key of FIXED) delete stage[key];
   });
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** How long the samples are that plans are made for, in seconds: in a shorter one, each estimate takes less time. */
+const DURATION_S = whole(1, 5);
+const DURATION = `${DURATION_S}s`;
+
+/** LONGER is a load in which more is late, for what a short sample does not show. */
+const LONGER = { arrivals: 'gamma', rps: 600, cv: 2, duration: '5s' } as const;
 
 const FIXED = ['device', 'batch', 'replicas', 'standby'] as const;
 const at = (name: string): string => join(folder, name);
@@ -88,16 +95,20 @@ async function simulated(...options: string[]): Promise<SimulationReport> {
 
 describe('solveSpec() of a pipeline that is to be planned', () => {
   it('writes a plan whose simulation gives the sample the latencies that the plan names', async () => {
+    const draws = whole(3, 10);
+    await changeSpec((spec) => {
+      spec.planner = { method: 'inferline', draws };
+    });
     const made = await solved();
     expect(made).toMatchObject({ method: 'inferline', serving: { scheduler: 'room-first' } });
     const { sample, hourlyCost, objective } = made;
-    expect(sample?.draws).toBe(10);
+    expect(sample?.draws).toBe(draws);
     expect(sample?.leastAttainment).toBeGreaterThanOrEqual(0.99);
     expect(objective?.value).toBeCloseTo(hourlyCost as number, 9);
     expect(objective?.bound).toBeLessThanOrEqual(objective?.value as number);
-    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
+    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', DURATION];
     let [arrived, inTime, dropped, least] = [0, 0, 0, 1];
-    for (let seed = 1; seed <= 10; seed++) {
+    for (let seed = 1; seed <= draws; seed++) {
       const [model] = (await simulated(...load, '--seed', String(seed))).models;
       const { requests } = model as NonNullable<typeof model>;
       arrived += requests.arrived;
@@ -135,11 +146,16 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('is simulated with the load that it was planned for, unless options say otherwise', async () => {
     const made = await solved();
     const own = await simulated('--seed', '1');
-    expect(own.workload).toMatchObject({ arrivals: 'gamma', cv: 2, durationS: 5, models: [{ rps: 600 }] });
+    expect(own.workload).toMatchObject({
+      arrivals: 'gamma',
+      cv: 2,
+      durationS: DURATION_S,
+      models: [{ rps: 600 }],
+    });
     // The seed of a draw gives the requests of that draw.
     expect(own.models[0]?.requests.attainment).toBeGreaterThanOrEqual(made.sample?.leastAttainment as number);
     const half = await simulated('--load', '0.5');
-    expect(half.workload).toMatchObject({ arrivals: 'gamma', cv: 2, durationS: 5 });
+    expect(half.workload).toMatchObject({ arrivals: 'gamma', cv: 2, durationS: DURATION_S });
     expect(half.workload.models[0]?.rps).toBeCloseTo(made.throughputRps / 2, 9);
   });
 
@@ -256,13 +272,13 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('says in what share of its worst draw requests are in time, where draws differ', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'coarse-mean', draws: 4 };
-      spec.load = { arrivals: 'gamma', rps: 300, cv: 4, duration: '5s' };
+      spec.load = { arrivals: 'gamma', rps: 300, cv: 4, duration: DURATION };
     });
     await changeCluster(({ devices }) => {
       for (const device of Object.values(devices)) delete device.count;
     });
     const { sample } = await solved();
-    const load = ['--rps', '300', '--arrivals', 'gamma', '--cv', '4', '--duration', '5s'];
+    const load = ['--rps', '300', '--arrivals', 'gamma', '--cv', '4', '--duration', DURATION];
     const shares: number[] = [];
     for (const seed of ['1', '2', '3', '4'])
       shares.push((await simulated(...load, '--seed', seed)).models[0]?.requests.attainment as number);
@@ -275,7 +291,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
       spec.planner = { method: 'inferline', draws: 1 };
     });
     const { sample } = await solved();
-    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s', '--seed', '1'];
+    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', DURATION, '--seed', '1'];
     const [model] = (await simulated(...load)).models;
     expect(sample).toMatchObject({ draws: 1, seed: 1, requests: model?.requests.arrived });
     expect([sample?.attainment, sample?.leastAttainment]).toEqual(Array(2).fill(model?.requests.attainment));
@@ -334,6 +350,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     for (const method of ['inferline', 'exact'] as const) {
       await changeSpec((spec) => {
         spec.planner = { method, draws: 1 };
+        spec.load = LONGER;
         // What drops requests by their deadlines makes something else of another SLO.
         spec.serving = { scheduler: 'inferline' };
         delete spec.objectives;
@@ -357,7 +374,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
         // Without the spec, only the plan says what the SLO is. Its sample was served under the other one.
         const { sample, objectives, ...bare } = made;
         await writeFile(at('plan.json'), JSON.stringify({ ...bare, inputs: [], sloMs: objective.sloMs }));
-        const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
+        const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', LONGER.duration];
         const [model] = (await simulated(...load, '--seed', '1')).models;
         expect(model?.requests.attainment).toBe(objective.sampleAttainment);
       }
@@ -407,6 +424,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('plans with 95th percentiles where asked, which costs more and is kept when executions vary', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'inferline', draws: 1 };
+      spec.load = LONGER;
     });
     const median = await solved();
     await eachProfile((devices) => {
@@ -420,7 +438,18 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(made.hourlyCost).toBeGreaterThan(median.hourlyCost as number);
     expect(made.stages.map(({ latencyQuantile }) => latencyQuantile)).toEqual(made.stages.map(() => 'p95'));
     expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
-    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s', '--seed', '1'];
+    const load = [
+      '--rps',
+      '600',
+      '--arrivals',
+      'gamma',
+      '--cv',
+      '2',
+      '--duration',
+      LONGER.duration,
+      '--seed',
+      '1',
+    ];
     const [planned] = (await simulated(...load)).models;
     expect(planned?.requests.attainment).toBe(made.sample?.attainment);
     const [varied] = (await simulated(...load, '--jitter', 'profile')).models;
@@ -445,6 +474,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('says at which stages requests missed, as a simulation of them has it, and has the digest of its sample', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'coarse-mean', draws: 1 };
+      spec.load = LONGER;
     });
     await changeCluster(({ devices }) => {
       for (const device of Object.values(devices)) delete device.count;
@@ -452,7 +482,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     const made = await solved();
     const { missesByStage: misses = [], sha256, requests } = made.sample!;
     const report = await simulated(
-      ...['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s', '--seed', '1'],
+      ...['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', LONGER.duration, '--seed', '1'],
     );
     const { overall, drops } = report;
     expect(overall.arrived).toBe(requests);
@@ -488,12 +518,15 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   });
 
   it('proves the least cost where it is asked to, which no other plan falls below', async () => {
+    const few = whole({ draws: 2 }, {});
     await changeSpec((spec) => {
+      spec.load = LONGER;
+      spec.planner = { method: 'inferline', ...few };
       spec.serving = { scheduler: 'inferline' };
     });
     const greedy = await solved();
     await changeSpec((spec) => {
-      spec.planner = { method: 'exact' };
+      spec.planner = { method: 'exact', ...few };
     });
     const exact = await solved();
     expect(exact).toMatchObject({ method: 'exact', status: 'optimal', objective: { gap: 0 } });
@@ -512,7 +545,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(told).toBeGreaterThan((exact.hourlyCost as number) * (1 - 1e-3));
     // Of plans that other schedulers serve, less is proved.
     await changeSpec((spec) => {
-      spec.planner = { method: 'inferline' };
+      spec.planner = { method: 'inferline', ...few };
     });
     const half = ((await solved()).objective?.gap as number) / 2;
     expect(half).toBeGreaterThan(0);
@@ -559,6 +592,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('ends with 3 for an SLO below the longest path, and names the least, which a plan then meets', async () => {
     await changeSpec((spec) => {
       spec.sloMs = 8;
+      spec.planner = { method: 'inferline', ...whole({ draws: 2 }, {}) };
     });
     const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
     expect(code).toBe(3);
@@ -586,6 +620,9 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   });
 
   it('ends with 5 or 4 where its work is limited: without a plan, or with one that may be too dear', async () => {
+    await changeSpec((spec) => {
+      spec.load = LONGER;
+    });
     expect((await plan(['solve', at('spec.yaml'), '--work', '1'])).code).toBe(5);
     const { code } = await plan(['solve', at('spec.yaml'), '--work', '25', '-o', at('plan.json')]);
     expect(code).toBe(4);
