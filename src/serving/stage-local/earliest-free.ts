@@ -1,4 +1,5 @@
 import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../collections/index.js';
+import { stageIndex } from '../../formats/index.js';
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests, WaitingTasks } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
@@ -206,8 +207,8 @@ export class EarliestFree implements TaskPlacement {
   }
 
   /** isFirst tells whether the tasks of a pool wait in the queue of its model. */
-  private isFirst({ partition }: Pool): boolean {
-    return partition === 0 && !this.entersByGear;
+  private isFirst({ stage }: Pool): boolean {
+    return stageIndex(stage) === 0 && !this.entersByGear;
   }
 
   isDeviceUp(device: number): boolean {
