@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
-import { stageRoute } from '../../src/formats/index.js';
+import { stageName, stageRoute } from '../../src/formats/index.js';
 import {
   applicationsOf,
   PLANS,
@@ -305,6 +305,6 @@ describe('title() and models()', () => {
     expect(planOf(GEARS).title(GEARS)).toBe('gear plan of m0, m1');
     expect(names(pooled)).toEqual(applicationsOf(pooled).map(({ name }) => name));
     for (const plan of [pipeline, GEARS])
-      expect(names(plan)).toEqual(planTopologyOf(plan).pools.map(({ stage }) => stage));
+      expect(names(plan)).toEqual(planTopologyOf(plan).pools.map(({ stage }) => stageName(stage)));
   });
 });
