@@ -22,7 +22,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BUNDLE_MANIFEST } from '../../src/formats/index.js';
+import { BUNDLE_MANIFEST, stageName } from '../../src/formats/index.js';
 import { openBundle } from '../../src/runtime/index.js';
 import { benchArguments, benchNumber } from '../arguments.js';
 import { inputsAt, measuresOf, saveResult } from '../results/result.js';
@@ -128,7 +128,7 @@ function figuresText(rows: readonly Row[]): string {
 }
 
 function dropsText(rows: readonly Row[]): string {
-  const places = ['entry', ...bundle.topology.pools.flatMap(({ stage }) => stage ?? [])];
+  const places = ['entry', ...bundle.topology.pools.map(({ stage }) => stageName(stage))];
   return tableText([
     ['load', 'scheduler', ...places.flatMap((place) => [`at ${place}`, 'simulated'])],
     ...rows.map(({ load, scheduler, live, simulated }) => [

@@ -62,8 +62,7 @@ function addPipeline(topology: Topology, stages: readonly Stage[], pipeline: num
     const transferNs = Float64Array.from(rows, (b) => Math.round(b * transferMs * NS_PER_MS));
     topology.pools.push({
       model: 0,
-      pipeline,
-      partition,
+      stage: { kind: 'partition', pipeline, partition },
       deviceClass: 'gpu',
       virtual: 1,
       batch,

@@ -116,8 +116,7 @@ function poolOf({ name, fixedMs, eachMs, largest }: Component, pool: number, dev
   return {
     model: 0,
     owner: name,
-    pipeline: pool,
-    partition: 0,
+    stage: { kind: 'component', name, component: pool },
     deviceClass: 'gpu',
     virtual: 1,
     batch: largest,

@@ -180,8 +180,10 @@ function isLast(names: readonly string[], name: string, i: number): boolean {
 
 function stageNames(parts: readonly PlanPart[]): string[] {
   return unique(
-    parts.map(({ name, stage, pipeline, partition }) =>
-      stage === undefined ? `${engineName(name)}_p${pipeline}_s${partition}` : engineName(stage),
+    parts.map(({ name, stage }) =>
+      stage.kind === 'partition'
+        ? `${engineName(name)}_p${stage.pipeline}_s${stage.partition}`
+        : engineName(stage.name),
     ),
   );
 }

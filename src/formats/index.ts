@@ -355,6 +355,16 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
+export type { StageFields, StageOf } from './stage-of.js';
+export {
+  hasOwnName,
+  stageFields,
+  stageIndex,
+  stageMark,
+  stageName,
+  stageRoute,
+  writtenStageName,
+} from './stage-of.js';
 export { MOST_TEXT_LEVELS, refuseLargeJson, refuseLargeYaml, TOO_DEEP, tooLargeJson } from './text-bounds.js';
 export { ToldFaults } from './told-faults.js';
 export { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from './told-figures.js';

@@ -12,6 +12,7 @@ import type {
   PlanDifference,
   PlanTuner,
   ServingMarks,
+  StageOf,
   TensorSpec,
 } from '../formats/index.js';
 import type { ChosenScheduler, StageTopology, Topology } from '../serving/index.js';
@@ -137,12 +138,7 @@ export interface PlanPart {
   /** The index of what clients call, and its name. */
   readonly application: number;
   readonly name: string;
-  /** The index of its pipeline among those of the application. */
-  readonly pipeline: number;
-  /** Its index in the pipeline. */
-  readonly partition: number;
-  /** The name of the stage, where it has one. */
-  readonly stage?: string;
+  readonly stage: StageOf;
   /** The model, as its profile names it. */
   readonly model: string;
   /** Its profile: the index among all that the plan names, or the name of the model by which it is found. */

@@ -8,6 +8,7 @@ import type {
   SimulationReport,
   SimulationSweep,
 } from '../formats/index.js';
+import { stageMark } from '../formats/index.js';
 import { engineText } from './engine.js';
 import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
 import {
@@ -174,7 +175,7 @@ export function poolTable({ pools }: SimulationReport): Table {
   const isScaled = pools.some(({ inUse }) => inUse !== undefined);
   const rows = pools.map((pool) => [
     pool.model,
-    pool.stage ?? `${pool.pipeline}/${pool.partition}`,
+    stageMark(pool),
     [pool, ...(pool.others ?? [])]
       .map((one) => `${one.virtualGpus} × 1/${one.virtual} ${one.class}`)
       .join(' + '),
@@ -242,9 +243,7 @@ export function windowTable({ windows, classes, pools }: SimulationReport): Tabl
   ]);
   const busy = Object.keys(classes).map((name) => `${name} busy`);
   const isScaled = windows?.rows.some(({ inUse }) => inUse !== undefined) === true;
-  const inUse = isScaled
-    ? pools.map(({ stage, pipeline, partition }) => `replicas of ${stage ?? `${pipeline}/${partition}`}`)
-    : [];
+  const inUse = isScaled ? pools.map((pool) => `replicas of ${stageMark(pool)}`) : [];
   return {
     columns: ['from s', 'offered/s', 'attainment', 'goodput/s', 'p99 ms', 'mean batch', ...busy, ...inUse],
     rows,

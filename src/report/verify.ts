@@ -6,6 +6,7 @@ import type {
   VerifiedFigure,
   VerifiedFigureName,
 } from '../formats/index.js';
+import { stageMark } from '../formats/index.js';
 import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 interface FigureWords {
@@ -68,7 +69,7 @@ export function verifiedExecutionTable({ executions }: Verification): Table {
     spare: ['simulated', 'live', 'model', 'planned ms', 'measured ms'],
     rows: executions.map((one) => [
       one.model,
-      one.stage ?? `${one.pipeline}/${one.partition}`,
+      stageMark(one),
       `1/${one.virtual} ${one.class}`,
       String(one.batch),
       orDash(one.plannedUs, milliseconds),

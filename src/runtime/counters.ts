@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { stageFields } from '../formats/index.js';
 import { areChains, gearsOf, ownerOf, type Pool, sharingFirst, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
@@ -297,9 +298,7 @@ export class Counters {
   }
 
   private place(pool: Pool) {
-    const { pipeline, partition, stage } = pool;
-    const named = stage === undefined ? {} : { stage };
-    return { model: ownerOf(this.bundle.topology, pool), pipeline, partition, ...named };
+    return { model: ownerOf(this.bundle.topology, pool), ...stageFields(pool.stage) };
   }
 
   private deviceName(device: number): string {

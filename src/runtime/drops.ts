@@ -1,4 +1,5 @@
 import { smallestOf } from '../collections/index.js';
+import { stageName, stageRoute } from '../formats/index.js';
 import { type DropReason, sharingFirst, type Topology } from '../serving/index.js';
 import { LONGEST_RESTART_MS } from './live-device.js';
 
@@ -63,7 +64,7 @@ export class Drops {
     const at = this.topology.pools[pool];
     const retryAfterS = this.retryAfterS(this.sharing[model]!);
     if (at === undefined) return { kind: 'dropped', reason, place: 'entry', retryAfterS };
-    const stage = at.stage ?? `pipeline${at.pipeline}/partition${at.partition}`;
+    const stage = stageName(at.stage);
     return { kind: 'dropped', reason, place: stage, stage, retryAfterS };
   }
 
@@ -91,9 +92,9 @@ export class Drops {
 
 function routesOf({ pools }: Topology, model: number): Route[] {
   const own = pools.filter((pool) => pool.model === model);
-  const numbers = [...new Set(own.map(({ pipeline }) => pipeline))];
+  const numbers = [...new Set(own.map(({ stage }) => stageRoute(stage)))];
   return numbers.map((number) => {
-    const among = own.filter(({ pipeline }) => pipeline === number);
+    const among = own.filter(({ stage }) => stageRoute(stage) === number);
     return { rps: among[0]!.throughputRps, pools: among };
   });
 }

@@ -1,5 +1,6 @@
 import { oipDatatype } from '../execution/index.js';
 import type { PlanServing, TensorSpec } from '../formats/index.js';
+import { stageFields } from '../formats/index.js';
 import { sharingFirst } from '../serving/index.js';
 import type { BatchSums, Counters, ModelSums } from './counters.js';
 import type { CheckedBundle } from './opened-bundle.js';
@@ -144,22 +145,18 @@ export function modelExecutions(index: number, { bundle, counters, since }: Serv
     plan_sha256: bundle.manifest.value.plan.sha256,
     sequence: counters.times.sequence,
     requests: { answered: success, request_us: requestUs, queue_us: queueUs },
-    executions: bundle.topology.pools.flatMap(
-      ({ model, pipeline, partition, stage, deviceClass, virtual }, pool) => {
-        if (model !== shared) return [];
-        return counters.times.since(pool, since).map(({ size, executed, measured, p50Us, p95Us }) => ({
-          pipeline,
-          partition,
-          ...(stage === undefined ? {} : { stage }),
-          device_class: deviceClass,
-          virtual,
-          batch_size: size,
-          executed,
-          measured,
-          p50_us: p50Us,
-          p95_us: p95Us,
-        }));
-      },
-    ),
+    executions: bundle.topology.pools.flatMap(({ model, stage, deviceClass, virtual }, pool) => {
+      if (model !== shared) return [];
+      return counters.times.since(pool, since).map(({ size, executed, measured, p50Us, p95Us }) => ({
+        ...stageFields(stage),
+        device_class: deviceClass,
+        virtual,
+        batch_size: size,
+        executed,
+        measured,
+        p50_us: p50Us,
+        p95_us: p95Us,
+      }));
+    }),
   };
 }

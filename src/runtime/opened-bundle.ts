@@ -20,6 +20,7 @@ import {
   option,
   sha256Of,
   shown,
+  stageName,
 } from '../formats/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import {
@@ -238,7 +239,7 @@ function memoryFaults(
     const neededGiB = [...files.values()].reduce((sum, bytes) => sum + bytes, 0) / GIB;
     const freeGiB = memoryGiB / device.virtual;
     if (neededGiB <= freeGiB) continue;
-    const stages = held.map((pool) => pools[pool]!.stage).join(', ');
+    const stages = held.map((pool) => stageName(pools[pool]!.stage)).join(', ');
     const message = `${device.deviceClass} has ${freeGiB} GiB for each of its devices, and the models of ${stages} take ${neededGiB.toFixed(2)} GiB`;
     told.set(message, fault(message, '/stages'));
   }

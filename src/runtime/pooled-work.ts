@@ -1,5 +1,12 @@
 import { largestOf, pushAll } from '../collections/index.js';
-import { type Fault, fault, type PooledPlan, type TensorSpec } from '../formats/index.js';
+import {
+  type Fault,
+  fault,
+  type PooledPlan,
+  stageIndex,
+  stageRoute,
+  type TensorSpec,
+} from '../formats/index.js';
 import { bundledFile, type PlanPart, planOf } from '../plans/index.js';
 import { followersOf } from '../serving/index.js';
 import {
@@ -100,7 +107,7 @@ function checkFeeds(
   faults: Fault[],
 ): void {
   topology.pools.forEach((pool, first) => {
-    if (pool.partition !== 0) return;
+    if (stageIndex(pool.stage) !== 0) return;
     const model = models[pool.model]!;
     const chain: number[] = [];
     for (let at: number | undefined = first; at !== undefined; at = followersOf(topology.pools[at]!)[0])
@@ -108,7 +115,7 @@ function checkFeeds(
     const known = new Map(model.inputs.map((spec) => [spec.name, spec]));
     const check = (spec: TensorSpec, taker: string) => {
       const given = known.get(spec.name);
-      const place = `model ${model.name}, pipeline ${pool.pipeline}`;
+      const place = `model ${model.name}, pipeline ${stageRoute(pool.stage)}`;
       if (given === undefined)
         faults.push(fault(`${taker} needs ${spec.name}, which nothing before it gives`, place));
       else if (typeText(given) !== typeText(spec))

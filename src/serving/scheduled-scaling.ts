@@ -1,4 +1,12 @@
-import { type Fault, fault, NS_PER_S, option, type PolicyScaling } from '../formats/index.js';
+import {
+  type Fault,
+  fault,
+  hasOwnName,
+  NS_PER_S,
+  option,
+  type PolicyScaling,
+  stageName,
+} from '../formats/index.js';
 import type { ScalingRule } from './stage-local/index.js';
 import type { Topology } from './topology.js';
 
@@ -36,8 +44,7 @@ export function scalingFaults(
 
 /** poolNames gives the pools' names: the stage of a pipeline, or `<model>/pipeline<p>/partition<q>`. */
 export function poolNames({ models, pools }: Pick<Topology, 'models' | 'pools'>): string[] {
-  return pools.map(
-    ({ model, pipeline, partition, stage }) =>
-      stage ?? `${models[model]?.name}/pipeline${pipeline}/partition${partition}`,
+  return pools.map(({ model, stage }) =>
+    hasOwnName(stage) ? stageName(stage) : `${models[model]?.name}/${stageName(stage)}`,
   );
 }

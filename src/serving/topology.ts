@@ -1,5 +1,5 @@
 import { NONE } from '../collections/index.js';
-import { type Fault, fault, NS_PER_US } from '../formats/index.js';
+import { type Fault, fault, NS_PER_US, type StageOf, stageIndex, stageName } from '../formats/index.js';
 import type { Links } from './links.js';
 
 export type { Links } from './links.js';
@@ -96,11 +96,7 @@ export interface Pool {
   model: number;
   /** `owner` names what the pool is of, where several models may share it. */
   owner?: string;
-  /** `model`, `pipeline` and `partition` are indices within the plan. */
-  pipeline: number;
-  partition: number;
-  /** `stage` is the name of the stage of a pipeline plan. */
-  stage?: string;
+  stage: StageOf;
   deviceClass: string;
   virtual: number;
   /** `batch` is the planned batch, which is the largest that the pool may execute. */
@@ -287,7 +283,9 @@ export function beyondChains({ models, pools, devices, routes }: Topology): Faul
     ...pools
       .filter(({ classes }) => classes !== undefined)
       .map(({ stage }) =>
-        fault(`${stage} has devices of several classes, but a reservation needs devices that are alike`),
+        fault(
+          `${stageName(stage)} has devices of several classes, but a reservation needs devices that are alike`,
+        ),
       ),
   ];
 }
@@ -299,7 +297,7 @@ export function poolsServedBy({ pool, otherPools = [] }: VirtualDevice): readonl
 
 /** mostStages is the number of stages of the longest pipeline, 0 where there are no pools. */
 export function mostStages(pools: readonly Pool[]): number {
-  return pools.reduce((most, { partition }) => Math.max(most, partition + 1), 0);
+  return pools.reduce((most, { stage }) => Math.max(most, stageIndex(stage) + 1), 0);
 }
 
 /**

@@ -11,6 +11,7 @@ import type {
   SimulatedVerdicts,
   SimulationReport,
 } from '../formats/index.js';
+import { stageFields, stageName } from '../formats/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
 import { applicationsOf, planOf } from '../plans/index.js';
 import { type ChosenScheduler, DROP_REASONS, ownerOf, type Topology } from '../serving/index.js';
@@ -170,10 +171,7 @@ function describedDrop(
   return {
     model: models[model]?.name as string,
     reason: DROP_REASONS[reason] as string,
-    place:
-      stood === undefined
-        ? 'entry'
-        : (stood.stage ?? `pipeline${stood.pipeline}/partition${stood.partition}`),
+    place: stood === undefined ? 'entry' : stageName(stood.stage),
     count,
   };
 }
@@ -181,7 +179,7 @@ function describedDrop(
 function describedPool(found: RunFigures['pools'][number], p: number, topology: Topology): SimulatedPool {
   const { pools, devices: standing } = topology;
   const pool = pools[p] as Topology['pools'][number];
-  const { pipeline, partition, stage, deviceClass, virtual, devices, batch, classes = [] } = pool;
+  const { stage, deviceClass, virtual, devices, batch, classes = [] } = pool;
   const up = devices.filter((device) => standing[device]?.standby !== true);
   const ofClass = (c: number) => up.filter((device) => (standing[device]?.poolClass ?? 0) === c).length;
   const others = classes
@@ -189,9 +187,7 @@ function describedPool(found: RunFigures['pools'][number], p: number, topology: 
     .map((one, k) => ({ class: one.deviceClass, virtual: one.virtual, virtualGpus: ofClass(k + 1) }));
   return {
     model: ownerOf(topology, pool),
-    pipeline,
-    partition,
-    ...(stage === undefined ? {} : { stage }),
+    ...stageFields(stage),
     class: deviceClass,
     virtual,
     virtualGpus: ofClass(0),

@@ -8,6 +8,9 @@ import {
   option,
   type Profile,
   type SimulatedExecution,
+  stageIndex,
+  stageName,
+  stageRoute,
 } from '../formats/index.js';
 import { type PlanPart, planOf, type StagePlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
@@ -73,7 +76,10 @@ function drawnExecution(
   if (jitter === undefined)
     return slow === 1 ? undefined : (_pool, _size, plannedNs) => Math.max(1, slow * plannedNs);
   const streams = topology.pools.map((pool) =>
-    streamOf(seed, `execution/${ownerOf(topology, pool)}/${pool.pipeline}/${pool.partition}`),
+    streamOf(
+      seed,
+      `execution/${ownerOf(topology, pool)}/${stageRoute(pool.stage)}/${stageIndex(pool.stage)}`,
+    ),
   );
   const drawn = (pool: number): number => (streams[pool] as { normal(): number }).normal();
   if (jitter.kind === 'cv') {
@@ -158,7 +164,7 @@ function measuredParts(
 function spreadOf(partition: PlanPart, { value, path }: Loaded<'profile'>, told: ToldFaults): Float64Array {
   const { device, virtual, batch, otherClasses, stage } = partition;
   if (otherClasses !== undefined) {
-    const said = `${stage} has replicas of ${[device, ...otherClasses].join(' and ')}, whose spreads are not told apart; give a coefficient of variation instead, such as ${option('jitter')} 0.1`;
+    const said = `${stageName(stage)} has replicas of ${[device, ...otherClasses].join(' and ')}, whose spreads are not told apart; give a coefficient of variation instead, such as ${option('jitter')} 0.1`;
     told.add(fault(said, option('jitter', 'profile')));
     return new Float64Array(batch);
   }

@@ -10,7 +10,7 @@ import {
 import { JobPool, type JobsProgress } from '../jobs/index.js';
 import { CONFIDENCE, HISTOGRAM_RELATIVE_ERROR } from '../metrics/index.js';
 import { applicationsOf } from '../plans/index.js';
-import type { ChosenScheduler } from '../serving/index.js';
+import { type ChosenScheduler, poolNames } from '../serving/index.js';
 import { rowFigures } from './compared-figures.js';
 import type { ComparedJob, ComparedRun } from './compared-run.js';
 import type { ComparedSchedulers } from './compared-schedulers.js';
@@ -160,12 +160,5 @@ function rowOf(
 
 /** placesOf names the places where requests are dropped: the entry, then the pools. */
 function placesOf(setup: SimulationSetup): string[] {
-  const { models, pools } = simulatedTopology(setup);
-  return [
-    'entry',
-    ...pools.map(
-      ({ model, pipeline, partition, stage }) =>
-        stage ?? `${models[model]?.name}/pipeline${pipeline}/partition${partition}`,
-    ),
-  ];
+  return ['entry', ...poolNames(simulatedTopology(setup))];
 }

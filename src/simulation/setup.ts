@@ -19,6 +19,7 @@ import {
   engineFigures,
   type Fault,
   fault,
+  hasOwnName,
   INPUTS_CHANGED,
   type InputError,
   type InputFile,
@@ -305,7 +306,7 @@ export function windowFaults(
     classes: Object.keys(plan.classes).length,
     pools: planOf(plan)
       .parts(plan)
-      .filter(({ stage }) => stage !== undefined).length,
+      .filter(({ stage }) => hasOwnName(stage)).length,
   };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));

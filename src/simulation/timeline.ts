@@ -1,5 +1,5 @@
 import type { StreamedFile } from '../artifacts/index.js';
-import { NS_PER_US } from '../formats/index.js';
+import { NS_PER_US, stageFields, stageMark } from '../formats/index.js';
 import { ownerOf, poolsServedBy, type Topology } from '../serving/index.js';
 import { DeviceState, type SimulationObserver, type SimulationView } from '../simulator/index.js';
 
@@ -61,7 +61,7 @@ export class TimelineWriter implements SimulationObserver {
     private readonly mostBytes = MOST_TIMELINE_BYTES,
   ) {
     this.places = topology.pools.map(
-      (pool) => `${ownerOf(topology, pool)} ${pool.stage ?? `${pool.pipeline}/${pool.partition}`}`,
+      (pool) => `${ownerOf(topology, pool)} ${stageMark(stageFields(pool.stage))}`,
     );
     this.gpus = this.writeRows(topology);
     const { devices } = topology;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type EngineGraph, engineGraphOf, engineName } from '../../src/deploy/engine-graph.js';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
+import { stageName } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { EXAMPLES, exampleBundle } from './example-bundle.js';
 
@@ -97,15 +98,17 @@ describe('engineGraphOf()', () => {
     const fullRest = (name: string, rows: number): number => {
       const { next } = planned.find((stage) => stage.name === name)!;
       const ways = next.map(({ to }) => {
-        const fits = Math.min(rows, stages.find(({ part }) => part.stage === to)!.batch);
-        const pool = topology.pools.find((one) => one.stage === to)!;
+        const fits = Math.min(rows, stages.find(({ part }) => stageName(part.stage) === to)!.batch);
+        const pool = topology.pools.find((one) => stageName(one.stage) === to)!;
         return pool.latencyNs[fits - 1]! / 1e6 + fullRest(to, fits);
       });
       return Math.max(0, ...ways);
     };
     planned.forEach(({ name, next }, i) => {
       expect(stages[i]?.fullRestMs).toBeCloseTo(fullRest(name, stages[i]!.batch), 3);
-      expect(stages[i]?.next.map(({ to }) => stages[to]?.part.stage)).toEqual(next.map(({ to }) => to));
+      expect(stages[i]?.next.map(({ to }) => stageName(stages[to]!.part.stage))).toEqual(
+        next.map(({ to }) => to),
+      );
       expect(stages[i]?.leastMs).toBeCloseTo(longest(name) / 1000, 3);
       let bit = 0;
       expect(stages[i]?.next.map((one) => one.bit)).toEqual(
@@ -121,7 +124,7 @@ describe('engineGraphOf()', () => {
     expect(gears?.gears.map(({ toRps }) => toRps)).toEqual(planned.gears.map(({ toRps }) => toRps));
     planned.gears.forEach(({ cascade }, g) => {
       const steps = gears?.gears[g]?.steps ?? [];
-      expect(steps.map(({ stage, below }) => [stages[stage]?.part.stage, below])).toEqual(
+      expect(steps.map(({ stage, below }) => [stageName(stages[stage]!.part.stage), below])).toEqual(
         cascade.map(({ stage, threshold }, k) => [stage, k === cascade.length - 1 ? undefined : threshold]),
       );
       for (const { stage, shares } of steps) {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
+import { stageName, stageRoute } from '../../src/formats/index.js';
 import {
   applicationsOf,
   PLANS,
@@ -70,22 +71,18 @@ describe('PLANS', () => {
       const { models, pools } = planTopologyOf(plan);
       const parts = planOf(plan).parts(plan);
       expect(
-        parts.map(({ application, name, pipeline: route, partition, stage, device, virtual, batch }) => ({
+        parts.map(({ application, name, stage, device, virtual, batch }) => ({
           application,
           name,
-          route,
-          partition,
           stage,
           device,
           virtual,
           batch,
         })),
       ).toEqual(
-        pools.map(({ model, pipeline: route, partition, stage, deviceClass, virtual, batch }) => ({
+        pools.map(({ model, stage, deviceClass, virtual, batch }) => ({
           application: model,
           name: models[model]?.name,
-          route,
-          partition,
           stage,
           device: deviceClass,
           virtual,
@@ -103,8 +100,10 @@ describe('PLANS', () => {
 
   it('gives each part of a pooled plan its range of blocks or layers, which together are the model', () => {
     const byRoute = new Map<string, (readonly [number, number])[]>();
-    for (const { name, pipeline: route, blocks } of planOf(pooled).parts(pooled))
+    for (const { name, stage, blocks } of planOf(pooled).parts(pooled)) {
+      const route = stageRoute(stage);
       byRoute.set(`${name}/${route}`, [...(byRoute.get(`${name}/${route}`) ?? []), blocks!]);
+    }
     expect(byRoute.size).toBe(pooled.models.flatMap(({ pipelines }) => pipelines).length);
     for (const [route, ranges] of byRoute) {
       const model = pooled.models.find(({ name }) => route.startsWith(`${name}/`))!;
@@ -306,6 +305,6 @@ describe('title() and models()', () => {
     expect(planOf(GEARS).title(GEARS)).toBe('gear plan of m0, m1');
     expect(names(pooled)).toEqual(applicationsOf(pooled).map(({ name }) => name));
     for (const plan of [pipeline, GEARS])
-      expect(names(plan)).toEqual(planTopologyOf(plan).pools.map(({ stage }) => stage));
+      expect(names(plan)).toEqual(planTopologyOf(plan).pools.map(({ stage }) => stageName(stage)));
   });
 });

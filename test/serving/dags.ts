@@ -30,8 +30,7 @@ export function randomDag(
     );
     return {
       model: 0,
-      pipeline: 0,
-      partition,
+      stage: { kind: 'partition', pipeline: 0, partition },
       deviceClass: 'cpu',
       virtual: 1,
       batch,

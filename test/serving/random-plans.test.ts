@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { stageIndex, stageRoute } from '../../src/formats/index.js';
 import { streamOf, streamsOf } from '../../src/random/index.js';
 import {
   busyUntilTables,
@@ -60,8 +61,10 @@ const IN_ORDER = /reservation|reactive/;
 function unifiedWatch({ pools }: Topology): SimulationObserver {
   return {
     executed: (_batch, pool, _device, size) => {
-      const { model, pipeline } = pools[pool]!;
-      const stages = pools.filter((other) => other.model === model && other.pipeline === pipeline);
+      const { model, stage } = pools[pool]!;
+      const stages = pools.filter(
+        (other) => other.model === model && stageRoute(other.stage) === stageRoute(stage),
+      );
       if (size > Math.min(...stages.map(({ batch }) => batch))) throw new Error(`a batch of ${size}`);
     },
   };
@@ -80,7 +83,7 @@ function orderWatch(topology: Topology): { observer: SimulationObserver; check: 
     },
     arrived: (_at, _model, request) => rankOf.set(request, arrived++),
     executed: (batch, pool, _device, size) => {
-      if (topology.pools[pool]!.partition > 0) return;
+      if (stageIndex(topology.pools[pool]!.stage) > 0) return;
       const ranks = members(batch, size);
       expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
       ranges[topology.pools[pool]!.model]!.push([ranks[0]!, ranks.at(-1)!]);

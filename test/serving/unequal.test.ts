@@ -40,9 +40,7 @@ function oneStage(latenciesNs: readonly number[]): StageTopology {
     pools: [
       {
         model: 0,
-        pipeline: 0,
-        partition: 0,
-        stage: 's',
+        stage: { kind: 'stage', name: 's', index: 0 },
         deviceClass: 'c',
         virtual: 1,
         batch: 1,

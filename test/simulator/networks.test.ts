@@ -38,8 +38,7 @@ function networkOf(stages: readonly Stage[], standby: readonly number[] = []): T
   const pools = stages.map(
     ({ devices, serviceMs, edges = [], model = 0 }, i): Pool => ({
       model,
-      pipeline: 0,
-      partition: i - firstOf[i]!,
+      stage: { kind: 'partition', pipeline: 0, partition: i - firstOf[i]! },
       deviceClass: 'cpu',
       virtual: 1,
       batch: 1,

@@ -1,3 +1,4 @@
+import { stageName } from '../../../src/formats/index.js';
 import { applicationsOf, planOf, planTopologyOf } from '../../../src/plans/index.js';
 import { streamsOf, uniformAt } from '../../../src/random/index.js';
 import { makeCore, type StageTopology } from '../../../src/serving/index.js';
@@ -62,7 +63,7 @@ export async function servedRuns({ servers, bounds, ...asked }: AskedRuns): Prom
     const own = bounds === 'own-devices' ? { bound: boundWith(counts.workers) } : {};
     return { server: servers[i]!.name, ...counts, ...own };
   });
-  const stages = world.topology.pools.map(({ stage }, pool) => stage ?? `${pool}`);
+  const stages = world.topology.pools.map(({ stage }) => stageName(stage));
   return { stages, ...(bounds === 'none' ? {} : { bound: boundWith() }), runs };
 }
 

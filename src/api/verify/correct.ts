@@ -8,6 +8,7 @@ import {
   type Loaded,
   option,
   type Profile,
+  stageName,
 } from '../../formats/index.js';
 import type { PlanPart } from '../../plans/index.js';
 import { LEAST_MEASURED, type MeasuredPool } from './measured.js';
@@ -76,9 +77,9 @@ function refusal(
     return `the plan was made from ${own.length} profiles of ${model}: ${own.map(({ path }) => path).join(', ')}; one is corrected`;
   const mixed = parts.find((part) => part.model === model && part.otherClasses !== undefined);
   if (mixed !== undefined)
-    return `stage ${mixed.stage} has replicas of several classes, whose batches a server does not tell apart`;
+    return `stage ${stageName(mixed.stage)} has replicas of several classes, whose batches a server does not tell apart`;
   const late = parts.find((part) => part.model === model && part.latencyQuantile === 'p95');
-  return late && `stage ${late.stage} is planned by 95th percentiles, and medians are corrected`;
+  return late && `stage ${stageName(late.stage)} is planned by 95th percentiles, and medians are corrected`;
 }
 
 /**

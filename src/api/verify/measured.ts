@@ -1,9 +1,14 @@
 import {
   type Fault,
   fault,
+  hasOwnName,
   type LoadExecutions,
   type LoadServed,
   type SimulationReport,
+  type StageOf,
+  stageFields,
+  stageIndex,
+  stageRoute,
   type VerifiedExecutions,
 } from '../../formats/index.js';
 import type { PlanPart } from '../../plans/index.js';
@@ -30,27 +35,29 @@ export interface MeasuredPool {
 export function measuredPools(parts: readonly PlanPart[], served: readonly LoadServed[]): MeasuredPool[] {
   return parts.map((part) => {
     // Applications that share stages have the same batches, and none may have the name of the plan.
-    const ofStage = part.stage === undefined ? undefined : served[0];
+    const ofStage = hasOwnName(part.stage) ? served[0] : undefined;
     const executions = (served.find(({ model }) => model === part.name) ?? ofStage)?.executions ?? [];
     return {
       part,
       cells: executions
-        .filter(({ pipeline, partition }) => pipeline === part.pipeline && partition === part.partition)
+        .filter((one) => isOfStage(one, part.stage))
         .map((one) => ({ ...one, ...factorOf(one, part) })),
     };
   });
 }
 
+function isOfStage({ pipeline, partition }: LoadExecutions, stage: StageOf): boolean {
+  return pipeline === stageRoute(stage) && partition === stageIndex(stage);
+}
+
 /** executedFaults finds batches of parts, devices and sizes that the plan lacks. */
 export function executedFaults(parts: readonly PlanPart[], served: readonly LoadServed[]): Fault[] {
   return served.flatMap(({ model, executions }, i) =>
-    executions.flatMap(({ pipeline, partition, class: name, virtual, batch }, k) => {
+    executions.flatMap((executed, k) => {
+      const { pipeline, partition, class: name, virtual, batch } = executed;
       const at = `/served/${i}/executions/${k}`;
       const part = parts.find(
-        (one) =>
-          one.pipeline === pipeline &&
-          one.partition === partition &&
-          (one.name === model || one.stage !== undefined),
+        (one) => isOfStage(executed, one.stage) && (one.name === model || hasOwnName(one.stage)),
       );
       if (part === undefined)
         return [fault(`is of partition ${partition} of pipeline ${pipeline}, which the plan lacks`, at)];
@@ -88,13 +95,11 @@ export function verifiedExecutions(
       const cell = cells.find(({ batch }) => batch === i + 1);
       const simulatedBatches = simulated[p]?.sizes[i] ?? 0;
       if (simulatedBatches === 0 && cell === undefined) return [];
-      const { name: model, stage, pipeline, partition, device, virtual } = part;
+      const { name: model, stage, device, virtual } = part;
       return [
         {
           model,
-          pipeline,
-          partition,
-          ...(stage === undefined ? {} : { stage }),
+          ...stageFields(stage),
           class: device,
           virtual,
           batch: i + 1,

@@ -4,6 +4,7 @@ import {
   type RunsFigures,
   type SimulatedRequests,
   type SimulationReport,
+  writtenStageName,
 } from '../../formats/index.js';
 import { addedUp, givenFaults } from '../figures.js';
 import { type FoundFigure, gateFaults } from '../gate-faults.js';
@@ -129,10 +130,7 @@ function loadFaults({ workload, models }: SimulationReport, spanS: number | unde
 }
 
 function dropFaults({ drops, models, pools }: SimulationReport): Fault[] {
-  const places = new Set([
-    'entry',
-    ...pools.map(({ stage, pipeline, partition }) => stage ?? `pipeline${pipeline}/partition${partition}`),
-  ]);
+  const places = new Set(['entry', ...pools.map((pool) => writtenStageName(pool))]);
   const keys = drops.map(({ model, reason, place }) => JSON.stringify([model, reason, place]));
   return [
     ...drops.flatMap(({ model, place, count }, i) => [

@@ -13,8 +13,8 @@ export function gearTopologyOf(
   plan: GearPlan,
   options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
 ): StageTopology {
-  const pools = plan.stages.map((stage, partition) =>
-    poolOf(plan, { stage, partition, transfers: options.transfers }),
+  const pools = plan.stages.map((stage, index) =>
+    poolOf(plan, { stage, index, transfers: options.transfers }),
   );
   const devices = stageDevices(plan, pools);
   const sloNs = Math.round((options.sloMs ?? plan.sloMs) * NS_PER_MS);
@@ -33,11 +33,11 @@ function poolOf(
   plan: GearPlan,
   {
     stage,
-    partition,
+    index,
     transfers,
   }: {
     readonly stage: GearStage;
-    readonly partition: number;
+    readonly index: number;
     readonly transfers: TopologyOptions['transfers'];
   },
 ): Pool {
@@ -50,7 +50,7 @@ function poolOf(
       ...transfersAlong(plan.cluster, { from: stage, to: next, bytes: next.transferBytes }, transfers),
     };
   });
-  return stagePool({ stage, partition, throughputRps: plan.maxRps, edges });
+  return stagePool({ stage, index, throughputRps: plan.maxRps, edges });
 }
 
 /** followers lists the stages that a gear goes to from a stage. */

@@ -16,7 +16,7 @@ export function pipelineTopologyOf(
   options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
 ): StageTopology {
   const pools = plan.stages.map((stage, i) =>
-    poolOf(plan, stage, { partition: i, transfers: options.transfers }),
+    poolOf(plan, stage, { index: i, transfers: options.transfers }),
   );
   const devices = stageDevices(plan, pools);
   const models = plannedApplications(plan).map(({ name, sloMs, throughputRps }) => ({
@@ -45,7 +45,7 @@ function isAlways({ probability, when }: PlannedEdge): boolean {
 function poolOf(
   plan: PipelinePlan,
   stage: PlannedStage,
-  { partition, transfers }: { readonly partition: number; readonly transfers: TopologyOptions['transfers'] },
+  { index, transfers }: { readonly index: number; readonly transfers: TopologyOptions['transfers'] },
 ): Pool {
   const edges = stage.next.map((edge): Edge => {
     const to = plan.stages.findIndex(({ name }) => name === edge.to);
@@ -56,6 +56,6 @@ function poolOf(
       ...transfersAlong(plan.cluster, sent, transfers),
     };
   });
-  const pool = stagePool({ stage, partition, throughputRps: plan.throughputRps, edges });
+  const pool = stagePool({ stage, index, throughputRps: plan.throughputRps, edges });
   return plan.applications === undefined ? pool : { ...pool, owner: plan.name };
 }

@@ -59,8 +59,7 @@ function parts({ models }: PooledPlan): PlanPart[] {
       partitions.map(({ blocks, layers, device, virtual, batch, latencyUsByBatch }, partition) => ({
         application,
         name,
-        pipeline,
-        partition,
+        stage: { kind: 'partition', pipeline, partition },
         model: name,
         profile: application,
         device,

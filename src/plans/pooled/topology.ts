@@ -6,6 +6,10 @@ import {
   type PlannedPipeline,
   type PooledPlan,
   seatsOf,
+  stageIndex,
+  stageName,
+  stageRoute,
+  writtenStageName,
 } from '../../formats/index.js';
 import {
   type Edge,
@@ -33,7 +37,7 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Sta
   );
   pools.forEach((pool, i) => {
     const following = pools[i + 1];
-    if (following?.model === pool.model && following.pipeline === pool.pipeline)
+    if (following?.model === pool.model && stageRoute(following.stage) === stageRoute(pool.stage))
       pool.edges.push(alwaysTo(i + 1, pool));
   });
   const devices = devicesOf(plan, pools, options);
@@ -41,7 +45,7 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Sta
     name: model.name,
     sloNs: sloNs(options.sloMs ?? model.sloMs, options),
     throughputRps: model.throughputRps,
-    entries: pools.flatMap((pool, i) => (pool.model === m && pool.partition === 0 ? [i] : [])),
+    entries: pools.flatMap((pool, i) => (pool.model === m && stageIndex(pool.stage) === 0 ? [i] : [])),
   }));
   const { sharing = options.rules === 'published' ? 'worker-groups' : 'servers' } = options;
   const links =
@@ -81,8 +85,7 @@ function poolsOf(
     const rowNs = options.rules === 'published' ? NS_PER_US * Math.round(perRowNs / NS_PER_US) : perRowNs;
     return {
       model: m,
-      pipeline: p,
-      partition: k,
+      stage: { kind: 'partition', pipeline: p, partition: k },
       deviceClass: part.device,
       virtual: part.virtual,
       batch: part.batch,
@@ -97,11 +100,11 @@ function poolsOf(
 }
 
 function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions): VirtualDevice[] {
-  const poolOf = new Map(pools.map((pool, i) => [`${pool.model}/${pool.pipeline}/${pool.partition}`, i]));
+  const poolOf = new Map(pools.map(({ model, stage }, i) => [`${model}/${stageName(stage)}`, i]));
   const onGpu = new Map<string, number>();
   const seats = Array.from(seatsOf(plan.placement, plan.cluster.devices), (seat) => ({
     ...seat,
-    pool: poolOf.get(`${seat.place.model}/${seat.place.pipeline}/${seat.place.partition}`) as number,
+    pool: poolOf.get(`${seat.place.model}/${writtenStageName(seat.place)}`) as number,
   }));
   if (rules === 'published') seats.sort((a, b) => a.pool - b.pool);
   return seats.map(({ place, server, gpu, pool }, device) => {

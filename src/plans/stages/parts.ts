@@ -15,14 +15,12 @@ export interface StagedPlan {
  * all of them.
  */
 export function stageParts({ name, stages }: StagedPlan): PlanPart[] {
-  return stages.map((stage, partition) => {
+  return stages.map((stage, index) => {
     const { model, device, virtual, batch, latencyUsByBatch, latencyQuantile, others } = stage;
     return {
       application: 0,
       name,
-      pipeline: 0,
-      partition,
-      stage: stage.name,
+      stage: { kind: 'stage', name: stage.name, index },
       model,
       profile: model,
       device,

@@ -16,8 +16,8 @@ export interface StagePool {
     PlannedStage,
     'name' | 'device' | 'virtual' | 'batch' | 'replicas' | 'latencyUsByBatch' | 'others'
   >;
-  /** The stage's place in the plan. */
-  readonly partition: number;
+  /** The stage's place among those of the plan. */
+  readonly index: number;
   readonly throughputRps: number;
   readonly edges: Edge[];
 }
@@ -26,13 +26,11 @@ export interface StagePool {
  * stagePool makes the pool of a stage, without its devices. The tensors that the pool sends take as long as
  * on the slowest of its edges.
  */
-export function stagePool({ stage, partition, throughputRps, edges }: StagePool): Pool {
+export function stagePool({ stage, index, throughputRps, edges }: StagePool): Pool {
   const { name, device, virtual, batch } = stage;
   return {
     model: 0,
-    pipeline: 0,
-    partition,
-    stage: name,
+    stage: { kind: 'stage', name, index },
     deviceClass: device,
     virtual,
     batch,

@@ -36,9 +36,7 @@ function poolOf({ component, name, onClass }: PlacedPool, { placement, rps }: Pl
   return {
     model: 0,
     owner: name,
-    pipeline: component,
-    partition: 0,
-    stage: name,
+    stage: { kind: 'component', name, component },
     deviceClass: device,
     virtual: 1,
     batch,

@@ -71,9 +71,7 @@ function partsOf(plan: WorkflowPlan): PlanPart[] {
     return {
       application: 0,
       name,
-      pipeline: component,
-      partition: 0,
-      stage: name,
+      stage: { kind: 'component', name, component },
       model,
       profile: model,
       device,

@@ -10,6 +10,7 @@ import {
   type Loaded,
   NS_PER_MS,
   option,
+  stageName,
   type WorkflowPlan,
 } from '../../formats/index.js';
 import { frequencyRowsOf, workflowTableOf, workflowTopologyOf } from '../../plans/index.js';
@@ -70,7 +71,7 @@ export async function openWorkflows(
     ...deviceFaults(parts),
     ...componentFaults(plan, manifest),
   ]);
-  const work = poolWork(plan, parts);
+  const work = poolWork(parts);
   const models = modelsOf(plan, parts);
   pushAll(faults, [
     ...models.flatMap(({ name, inputs, outputs }) => sentFaults(name, [...inputs, ...outputs])),
@@ -151,9 +152,9 @@ function componentFaults(plan: WorkflowPlan, { components = [] }: Bundle): Fault
 }
 
 /** poolWork gives the work of each pool: its component's file, which the driver feeds with outputs by name. */
-function poolWork(plan: WorkflowPlan, { topology, manifest, folder, sizes }: BundleParts): PoolWork[] {
-  return topology.pools.map(({ pipeline }): PoolWork => {
-    const name = plan.components[pipeline]?.name ?? '';
+function poolWork({ topology, manifest, folder, sizes }: BundleParts): PoolWork[] {
+  return topology.pools.map(({ stage }): PoolWork => {
+    const name = stageName(stage);
     const found: BundledComponent | undefined = manifest.components?.find((one) => one.name === name);
     const { inputs = [], outputs = [] } = found ?? {};
     return {

@@ -1,3 +1,4 @@
+import { stageName } from '../../formats/index.js';
 import type { DropReason, Topology } from '../../serving/index.js';
 import type { Dropped, Drops } from '../drops.js';
 import { LONGEST_RESTART_MS } from '../live-device.js';
@@ -29,9 +30,11 @@ export class WorkflowDrops implements Pick<Drops, 'took' | 'gave' | 'device' | '
 
   /** ending gives the ending of an open request that is dropped where it waits for a pool, or at the entry (−1). */
   ending(_model: number, reason: DropReason, pool: number): Dropped {
-    const stage = this.topology.pools[pool]?.stage;
+    const at = this.topology.pools[pool];
     const ending = { kind: 'dropped', reason, retryAfterS: this.retryAfterS() } as const;
-    return stage === undefined ? { ...ending, place: 'entry' } : { ...ending, place: stage, stage };
+    if (at === undefined) return { ...ending, place: 'entry' };
+    const stage = stageName(at.stage);
+    return { ...ending, place: stage, stage };
   }
 
   private retryAfterS(): number {

@@ -1,5 +1,6 @@
 import { NONE } from '../../collections/index.js';
 import { HostCache, type StartComponentExecutor } from '../../execution/index.js';
+import { stageName, stageRoute } from '../../formats/index.js';
 import { streamsOf } from '../../random/index.js';
 import {
   type LogEntry,
@@ -108,7 +109,7 @@ export class WorkflowEngine {
   private observer(): WorkflowObserver {
     const { counters, metrics } = this;
     const { log } = this.options;
-    const component = (pool: number) => this.bundle.topology.pools[pool]!.stage!;
+    const component = (pool: number) => stageName(this.bundle.topology.pools[pool]!.stage);
     const place = (device: number) => (device === NONE ? 'front' : this.nameOf(device));
     return {
       batch: (record) => counters.batch(record),
@@ -191,8 +192,8 @@ export class WorkflowEngine {
   isReady(): boolean {
     return this.bundle.topology.pools.every((pool) =>
       this.bundle.topology.pools.some(
-        ({ pipeline, devices }) =>
-          pipeline === pool.pipeline &&
+        ({ stage, devices }) =>
+          stageRoute(stage) === stageRoute(pool.stage) &&
           devices.some((device) => this.up.has(device) && !this.hanging.has(device)),
       ),
     );

@@ -1,4 +1,5 @@
 import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../collections/index.js';
+import { stageIndex } from '../../formats/index.js';
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests, WaitingTasks } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
@@ -37,8 +38,8 @@ export class EarliestFree implements TaskPlacement {
   private readonly devices: EarliestDevices;
   /** `waiting` holds the batches on each device, in the order they were handed over. */
   private readonly waiting: Lists;
-  /** entersByGear says whether gears say at which pool a request begins. */
-  private readonly entersByGear: boolean;
+  /** The queue in which the tasks of each pool wait: that of its model where requests begin at the pool, else its own. */
+  private readonly queueAt: Int32Array;
   /** `runs` is the batch that each device runs, NONE where it runs none. */
   private readonly runs: Int32Array;
   /**
@@ -63,7 +64,11 @@ export class EarliestFree implements TaskPlacement {
   ) {
     const { devices, models, pools } = topology;
     this.topology = topology;
-    this.entersByGear = gearsOf(topology.routes) !== undefined;
+    // Where gears say at which pool a request begins, each pool has a queue of its own.
+    const entersByGear = gearsOf(topology.routes) !== undefined;
+    this.queueAt = Int32Array.from(pools, ({ model, stage }, pool) =>
+      stageIndex(stage) === 0 && !entersByGear ? model : models.length + pool,
+    );
     this.requests = requests;
     this.batches = batches;
     this.queued = queues;
@@ -74,7 +79,7 @@ export class EarliestFree implements TaskPlacement {
         this.sharing[model] === model ? entries.flatMap((entry) => pools[entry]?.devices ?? []) : [],
       ),
     ]);
-    const laters = pools.map((pool) => (this.isFirst(pool) ? [] : pool.devices));
+    const laters = pools.map((pool, index) => (this.queueAt[index] === pool.model ? [] : pool.devices));
     this.models = models.length;
     this.touched = new QueueSet(models.length + pools.length);
     this.poolsUp = new PoolsUp(topology);
@@ -201,13 +206,7 @@ export class EarliestFree implements TaskPlacement {
   }
 
   private touchBefore(index: number): void {
-    const pool = this.topology.pools[index] as Pool;
-    this.touched.add(this.isFirst(pool) ? pool.model : this.queueBefore(index));
-  }
-
-  /** isFirst returns whether the tasks of a pool wait in the queue of its model. */
-  private isFirst({ partition }: Pool): boolean {
-    return partition === 0 && !this.entersByGear;
+    this.touched.add(this.queueAt[index] as number);
   }
 
   isDeviceUp(device: number): boolean {
@@ -279,10 +278,9 @@ export class EarliestFree implements TaskPlacement {
   private update(device: number): void {
     const isUp = this.poolsUp.isDeviceUp(device);
     for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) {
-      const served = this.topology.pools[pool] as Pool;
-      const isFirst = this.isFirst(served);
-      const isUsable = isUp && (!isFirst || this.poolsUp.isUp(pool));
-      this.devices.setUsable(device, isUsable, isFirst ? served.model : this.queueBefore(pool));
+      const queue = this.queueAt[pool] as number;
+      const isUsable = isUp && (queue >= this.models || this.poolsUp.isUp(pool));
+      this.devices.setUsable(device, isUsable, queue);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
+import { stageIndex, stageRoute } from '../../formats/index.js';
 import {
   areChains,
   type Edge,
@@ -53,16 +54,15 @@ export class DagColumns {
     this.bit = Uint8Array.from(pools.flatMap((pool) => verdictBits(edgesOf(pool))));
     this.edgesInto = new Int32Array(pools.length);
     for (const pool of this.to) this.edgesInto[pool]! += 1;
-    const firsts = pools.flatMap(({ partition }, i) => (partition === 0 && !this.areChains ? [i] : []));
+    const firsts = pools.flatMap(({ stage }, i) => (stageIndex(stage) === 0 && !this.areChains ? [i] : []));
     this.mostStages = Math.max(0, largestOf(firsts.map((first) => this.stagesFrom(first))));
   }
 
   /** stagesFrom counts the stages of the DAG whose first stage is that of pool `first`. */
   private stagesFrom(first: number): number {
-    const { model, pipeline } = this.pools[first] as Pool;
-    let end = first;
-    while (this.pools[end]?.model === model && this.pools[end]?.pipeline === pipeline) end += 1;
-    return end - first;
+    const pool = this.pools[first] as Pool;
+    const others = this.pools.slice(first).findIndex((other) => !areOfOneRoute(pool, other));
+    return others === -1 ? this.pools.length - first : others;
   }
 
   /** entriesBeside lists the stages, other than its first, at which a DAG begins: no edge leads to them. */
@@ -84,15 +84,10 @@ export class DagColumns {
    */
   parallelTo(pool: number): number[] {
     if (this.areChains) return [];
-    const { model, pipeline } = this.pools[pool] as Pool;
+    const own = this.pools[pool] as Pool;
     const reached = new Set(this.reachedFrom(pool));
     return this.pools.flatMap((other, i) =>
-      other.model === model &&
-      other.pipeline === pipeline &&
-      !reached.has(i) &&
-      !this.reachedFrom(i).includes(pool)
-        ? [i]
-        : [],
+      areOfOneRoute(own, other) && !reached.has(i) && !this.reachedFrom(i).includes(pool) ? [i] : [],
     );
   }
 
@@ -104,6 +99,10 @@ export class DagColumns {
     const { edges } = this.pools[pool] as Pool;
     return edges.find(({ when }) => when.kind === 'always')?.to ?? NONE;
   }
+}
+
+function areOfOneRoute(one: Pool, other: Pool): boolean {
+  return one.model === other.model && stageRoute(one.stage) === stageRoute(other.stage);
 }
 
 /** verdictBits numbers the edges of a stage that depend on verdicts; the number of any other means nothing. */

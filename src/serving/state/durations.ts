@@ -1,4 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { stageIndex } from '../../formats/index.js';
 import {
   blendLatencies,
   followersOf,
@@ -81,7 +82,7 @@ export class Durations {
     this.mostDeviations = learning.deviations ?? 0;
     const { leastNs } = slosSharing(topology);
     this.sloNs = Float64Array.from(pools, ({ model }) => leastNs[model] as number);
-    this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
+    this.entryOf = Int32Array.from(pools, ({ stage }, pool) => pool - stageIndex(stage));
     this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(topology);
     this.graph = new DagColumns(topology);
@@ -101,8 +102,8 @@ export class Durations {
     this.mostWork = new Float64Array(pools.length);
     this.fullRest = new Float64Array(pools.length);
     for (let pool = pools.length - 1; pool >= 0; pool--) this.addUp(pool);
-    this.longestPaths = pools.map(({ partition }, pool) =>
-      Int32Array.from(partition === 0 ? this.longestFrom(pools, pool) : []),
+    this.longestPaths = pools.map(({ stage }, pool) =>
+      Int32Array.from(stageIndex(stage) === 0 ? this.longestFrom(pools, pool) : []),
     );
   }
 

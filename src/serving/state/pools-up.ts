@@ -1,3 +1,4 @@
+import { stageIndex } from '../../formats/index.js';
 import { must } from '../broken-promise.js';
 import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { DagColumns } from './dag-columns.js';
@@ -19,7 +20,7 @@ export class PoolsUp {
 
   constructor(private readonly topology: Topology) {
     const { devices, pools } = topology;
-    this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
+    this.entryOf = Int32Array.from(pools, ({ stage }, pool) => pool - stageIndex(stage));
     this.up = new Uint8Array(devices.length);
     this.devicesUp = new Int32Array(pools.length);
     this.poolsDown = new Int32Array(pools.length);

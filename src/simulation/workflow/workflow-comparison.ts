@@ -6,6 +6,7 @@ import type {
   InputFile,
   SchedulerComparison,
 } from '../../formats/index.js';
+import { stageName } from '../../formats/index.js';
 import type { JobsProgress } from '../../jobs/index.js';
 import {
   CONFIDENCE,
@@ -99,7 +100,7 @@ function rowOf(
 ): ComparedScheduler[] {
   const runs = table.filter((run) => run !== undefined);
   if (runs.length === 0) return [];
-  const places = ['entry', ...workflowTopologyOf(plan).pools.map(({ stage }) => stage as string)];
+  const places = ['entry', ...workflowTopologyOf(plan).pools.map(({ stage }) => stageName(stage))];
   const requestsOf = ({ figures }: RanWorkflows) =>
     comparedRequests(figures.overall, figures.drops, places.length - 1);
   const guesses = runs.flatMap(({ guesses: one }) => (one === undefined ? [] : [one.right / one.made]));

@@ -7,7 +7,7 @@ import type {
   SimulatedWorkflows,
   SimulationReport,
 } from '../../formats/index.js';
-import { NS_PER_S } from '../../formats/index.js';
+import { NS_PER_S, stageFields, stageName } from '../../formats/index.js';
 import { HISTOGRAM_RELATIVE_ERROR, type WorkflowFigures } from '../../metrics/index.js';
 import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import { DROP_REASONS, type Topology } from '../../serving/index.js';
@@ -104,15 +104,13 @@ function describedClasses(
 
 function describedPool(
   { rows, busyS, ...found }: WorkflowFigures['pools'][number],
-  { owner = '', pipeline, stage = '', deviceClass, devices, batch }: Topology['pools'][number],
+  { owner = '', stage, deviceClass, devices, batch }: Topology['pools'][number],
   { endNs }: RanWorkflows,
 ): SimulatedPool {
   const availableS = (devices.length * endNs) / NS_PER_S;
   return {
     model: owner,
-    pipeline,
-    partition: 0,
-    stage,
+    ...stageFields(stage),
     class: deviceClass,
     virtual: 1,
     virtualGpus: devices.length,
@@ -127,10 +125,11 @@ function describedDrop(
   { model, reason, pool, count }: WorkflowFigures['drops'][number],
   { models, pools }: Topology,
 ): SimulatedDrop {
+  const stood = pools[pool];
   return {
     model: models[model]?.name as string,
     reason: DROP_REASONS[reason] as string,
-    place: pools[pool]?.stage ?? 'entry',
+    place: stood === undefined ? 'entry' : stageName(stood.stage),
     count,
   };
 }

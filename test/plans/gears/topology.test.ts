@@ -60,12 +60,10 @@ describe('The topology of a gear plan', () => {
 
   it('has a pool for each model, with the devices that hold it', () => {
     const { pools, devices } = planTopologyOf(PLAN);
-    expect(
-      pools.map(({ stage, partition, batch, throughputRps }) => [stage, partition, batch, throughputRps]),
-    ).toEqual([
-      ['m0', 0, 2, 160],
-      ['m1', 1, 1, 160],
-      ['m2', 2, 2, 160],
+    expect(pools.map(({ stage, batch, throughputRps }) => [stage, batch, throughputRps])).toEqual([
+      [{ kind: 'stage', name: 'm0', index: 0 }, 2, 160],
+      [{ kind: 'stage', name: 'm1', index: 1 }, 1, 160],
+      [{ kind: 'stage', name: 'm2', index: 2 }, 2, 160],
     ]);
     expect(pools.map(({ latencyNs }) => [...latencyNs])).toEqual([[1e6, 1_500_400], [2e6], [3e6, 4e6]]);
     expect(pools.map((pool) => pool.devices)).toEqual([[0, 2], [1, 2], [0]]);

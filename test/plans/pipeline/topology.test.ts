@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { stageIndex, stageName } from '../../../src/formats/index.js';
 import { applicationsOf, pipelineTopologyOf, planTopologyOf } from '../../../src/plans/index.js';
 import { followersOf } from '../../../src/serving/index.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';
@@ -18,7 +19,7 @@ describe('pipelineTopologyOf()', () => {
   it('makes a pool of every stage, with the edges that lead on and what each sends', () => {
     const { models, pools, routes } = pipelineTopologyOf(forked);
     expect(models).toEqual([{ name: 'app', sloNs: 40e6, throughputRps: 100, entries: [0] }]);
-    expect(pools.map(({ stage, partition, batch }) => [stage, partition, batch])).toEqual([
+    expect(pools.map(({ stage, batch }) => [stageName(stage), stageIndex(stage), batch])).toEqual([
       ...[
         ['a', 0, 2],
         ['b', 1, 1],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../../src/formats/index.js';
+import { InputError, stageIndex, stageRoute } from '../../../src/formats/index.js';
 import { topologyOf } from '../../../src/plans/index.js';
 import { followersOf } from '../../../src/serving/index.js';
 import { Durations } from '../../../src/serving/state/durations.js';
@@ -69,7 +69,7 @@ describe('topologyOf()', () => {
   it('leads from a pool only within its pipeline, and begins every pipeline of a model at its first pool', () => {
     const { models, pools } = topologyOf(twoModels());
     expect(pools.map(followersOf)).toEqual([[1], [], [], []]);
-    expect(pools.map(({ model, pipeline, partition }) => [model, pipeline, partition])).toEqual([
+    expect(pools.map(({ model, stage }) => [model, stageRoute(stage), stageIndex(stage)])).toEqual([
       [0, 0, 0],
       [0, 0, 1],
       [0, 1, 0],

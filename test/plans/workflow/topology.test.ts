@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { stageName } from '../../../src/formats/index.js';
 import { subclustersOf, workflowTableOf, workflowTopologyOf } from '../../../src/plans/index.js';
 import { madePlan } from './made-workflows.js';
 
@@ -18,7 +19,7 @@ describe('workflowTopologyOf()', () => {
 
   it('has a pool for each component on each of its classes, with the latency of the next larger batch where one was not measured', () => {
     const told = made().pools.map(({ stage, deviceClass, batch, latencyNs, devices }) => ({
-      stage,
+      stage: stageName(stage),
       deviceClass,
       batch,
       devices,
@@ -42,7 +43,7 @@ describe('workflowTopologyOf()', () => {
   it('leaves out the pools of classes that have no devices', () => {
     const plan = madePlan();
     const { pools } = workflowTopologyOf({ ...plan, placement: plan.placement.slice(0, 2) });
-    expect(pools.map(({ stage, deviceClass }) => `${stage} on ${deviceClass}`)).toEqual([
+    expect(pools.map(({ stage, deviceClass }) => `${stageName(stage)} on ${deviceClass}`)).toEqual([
       'answer on big',
       'draw on big',
     ]);
@@ -108,7 +109,7 @@ describe('subclustersOf()', () => {
     expect([first?.devices, second?.devices]).toEqual([[0, 2], [1]]);
     expect(first?.table.hosts).toEqual([{ bytes: 4 * GIB }, { bytes: Number.POSITIVE_INFINITY }]);
     expect(second?.table.hosts).toEqual([{ bytes: 4 * GIB }]);
-    expect(second?.topology.pools.map(({ stage }) => stage)).toEqual(['answer', 'draw']);
+    expect(second?.topology.pools.map(({ stage }) => stageName(stage))).toEqual(['answer', 'draw']);
     expect(second?.table.devices).toEqual([{ bytes: 4 * GIB, host: 0, linkBytesPerNs: 10, holds: [1] }]);
   });
 });

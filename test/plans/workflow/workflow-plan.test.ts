@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkflowPlan } from '../../../src/formats/index.js';
+import { stageName } from '../../../src/formats/index.js';
 import {
   applicationsOf,
   PLAN_KINDS,
@@ -38,7 +39,7 @@ describe('WORKFLOW_PLAN', () => {
         stage,
         deviceClass,
         batch,
-        stage === 'draw' ? 'diffusion' : 'llm',
+        stageName(stage) === 'draw' ? 'diffusion' : 'llm',
       ]),
     );
     expect(own.profiled(madePlan())).toEqual(['llm', 'diffusion']);

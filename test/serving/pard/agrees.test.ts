@@ -90,8 +90,7 @@ function topologyOf(pipeline: Pipeline): StageTopology {
     const transferNs = new Float64Array(batch);
     return {
       model: 0,
-      pipeline: 0,
-      partition,
+      stage: { kind: 'partition', pipeline: 0, partition },
       deviceClass: 'cpu',
       virtual: 1,
       batch,

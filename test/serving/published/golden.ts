@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Instance } from '../../../bench/ppipe/instances.js';
 import { profilesIn, publishedInstances, publishedPlan } from '../../../bench/ppipe/plans.js';
+import { stageRoute } from '../../../src/formats/index.js';
 import { topologyOf } from '../../../src/plans/index.js';
 import { Answer, Decision, Decisions, type ServingCore, type Topology } from '../../../src/serving/index.js';
 import {
@@ -213,7 +214,7 @@ class PublishedDriver {
     for (let i = 0; i < size; i++) {
       const row = this.rows[this.rowOfTask[core.batchTask(batch, i)] as number] as Row;
       row.stages.push(stage);
-      row.pipeline = this.golden.topology.pools[core.batchPool(batch)]?.pipeline as number;
+      row.pipeline = stageRoute(this.golden.topology.pools[core.batchPool(batch)]!.stage);
     }
     if (this.busy[device]) {
       this.waitingFor[device]?.push(batch);
@@ -300,7 +301,7 @@ export function simulateGolden(run: Golden, makeCore: (decisions: Decisions) => 
       for (let i = 0; i < size; i++) {
         const request = view.requestOf(view.core.batchTask(batch, i));
         const row = rows[rowOfRequest[request] as number] as Row;
-        row.pipeline = run.topology.pools[pool]?.pipeline as number;
+        row.pipeline = stageRoute(run.topology.pools[pool]!.stage);
         row.stages.push({ worker, batch: size, arrive, start, complete });
       }
     },

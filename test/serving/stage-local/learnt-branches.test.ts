@@ -12,8 +12,7 @@ function poolsOf(edges: readonly (readonly [number, EdgeCondition])[][]): Pool[]
   return edges.map((of, partition): Pool => {
     return {
       model: 0,
-      pipeline: 0,
-      partition,
+      stage: { kind: 'partition', pipeline: 0, partition },
       deviceClass: 'gpu',
       virtual: 1,
       batch: 1,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { stageIndex, stageRoute } from '../../../src/formats/index.js';
 import { topologyOf } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import {
@@ -209,7 +210,7 @@ describe('StageLocalCore, watched from outside', () => {
       const served = [0, 0];
       for (const batch of executed) {
         const pool = pooled.pools[batch.pool]!;
-        if (pool.partition === 0) served[pool.pipeline]! += batch.arrivals.length;
+        if (stageIndex(pool.stage) === 0) served[stageRoute(pool.stage)]! += batch.arrivals.length;
       }
       const first = served[0]! / (served[0]! + served[1]!);
       expect(Math.abs(first - 606 / 1020)).toBeLessThan(kind === 'proportional' ? 0.002 : 0.05);

@@ -55,8 +55,7 @@ describe('BudgetQueues', () => {
     // Two stages begin side by side, and a third joins them; of those in the second, 0 is parallel.
     const pools = [[2], [2], []].map((to, partition) => ({
       model: 0,
-      pipeline: 0,
-      partition,
+      stage: { kind: 'partition', pipeline: 0, partition },
       edges: to.map((stage) => ({ to: stage, when: { kind: 'always' } })),
     }));
     const graph = new DagColumns({ pools, routes: { kind: 'dag' } } as unknown as Routed);

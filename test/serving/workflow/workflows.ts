@@ -86,8 +86,7 @@ function poolOf({ devices }: Shape, component: number, deviceClass: number, time
   return {
     model: 0,
     owner: `component${component}`,
-    pipeline: component,
-    partition: 0,
+    stage: { kind: 'component', name: `component${component}`, component },
     deviceClass: `class${deviceClass}`,
     virtual: 1,
     batch: times.length,

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { largestOf } from '../../../collections/index.js';
 import { oipDatatype } from '../../../execution/index.js';
 import type { TensorSpec } from '../../../formats/index.js';
+import { stageFields } from '../../../formats/index.js';
 import { type KeyedTensor, planOf, type StagePlan } from '../../../plans/index.js';
 import { RAY_SERVE_GATHER_MS } from '../../../serving/index.js';
 import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';
@@ -272,13 +273,12 @@ function stageArgs(
   { plan, graph: { stages } }: Pick<EngineBundle, 'plan' | 'graph'>,
 ): object {
   const nameOf = (one: number) => (stages[one] as EngineStage).name;
-  const { pipeline, partition, stage: label } = stage.part;
   const applications = planOf(plan).applications(plan);
   const shared = applications[stage.part.application]?.loadOf !== undefined;
   return {
     file: stage.file,
     models: shared ? applications.map(({ name }) => name) : [stage.part.name],
-    place: { pipeline, partition, ...(label === undefined ? {} : { stage: label }) },
+    place: stageFields(stage.part.stage),
     inputs: stage.inputs.map(({ spec, from }) => ({ ...tensor(spec), from: [...from] })),
     outputs: stage.outputs.map(({ spec, key, endKey }) => ({
       ...tensor(spec),

@@ -110,8 +110,9 @@ function specsOf(keyed: readonly { readonly spec: TensorSpec }[]): TensorSpec[] 
 function stageConfig(triton: TritonPlan, layout: Layout, index: number): string {
   const stage = triton.graph.stages[index] as EngineStage;
   const batch = stageBatch(stage);
-  const { name, model, pipeline, partition, stage: label } = stage.part;
-  const what = label === undefined ? `stage ${partition} of pipeline ${pipeline} of ${name}` : `${label}`;
+  const { name, model, stage: of } = stage.part;
+  const what =
+    of.kind === 'partition' ? `stage ${of.partition} of pipeline ${of.pipeline} of ${name}` : of.name;
   return [
     `# ${JSON.stringify(`${what}: ${model}, in batches of up to ${stage.batch}`).slice(1, -1)}\n`,
     `name: ${quotedText(triton.names.stages[index] as string)}\nbackend: "onnxruntime"\n`,

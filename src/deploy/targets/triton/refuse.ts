@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../../formats/index.js';
+import { type Fault, fault, stageIndex } from '../../../formats/index.js';
 import type { EngineStage } from '../../engine-graph.js';
 import { isPython, type TritonPlan, tritonType } from './bundle.js';
 import { stagesOfRoute } from './names.js';
@@ -36,7 +36,8 @@ function splitRoutes({ graph, layouts, names }: TritonPlan): Fault[] {
       const where = stages.map((stage) => `${names.stages[stage]} on ${serversOf(layouts, stage)}`);
       const what = graph.gears === undefined ? `pipeline ${p} of ${model.name}` : `the cascade ${model.name}`;
       const { part } = graph.stages[entry] as EngineStage;
-      const path = part.stage === undefined ? `/models/${m}/pipelines/${part.pipeline}` : '/placement';
+      const path =
+        part.stage.kind === 'partition' ? `/models/${m}/pipelines/${part.stage.pipeline}` : '/placement';
       return [
         fault(
           `${what} is not whole on each of its servers: ${where.join('; ')}. A Triton server calls only its own models; the target ray-serve runs such a plan, or place all its stages on each server`,
@@ -61,7 +62,7 @@ function unusedStages({ graph: { stages }, names }: TritonPlan): Fault[] {
       : [
           fault(
             `no stage and no client takes what ${names.stages[i]} gives, and Triton has no model without outputs; leave it out of the pipeline, or deploy it for the target ray-serve`,
-            `/stages/${part.partition}`,
+            `/stages/${stageIndex(part.stage)}`,
           ),
         ],
   );

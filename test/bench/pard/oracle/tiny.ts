@@ -58,8 +58,7 @@ function tinyTopology(stream: Stream, { stages, workers, batch, dag }: TinyShape
     );
     return {
       model: 0,
-      pipeline: 0,
-      partition,
+      stage: { kind: 'partition', pipeline: 0, partition },
       deviceClass: 'cpu',
       virtual: 1,
       batch: size,
