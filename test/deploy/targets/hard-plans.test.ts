@@ -9,7 +9,7 @@ import { KUBERNETES_ENGINE } from '../../../src/deploy/targets/kubernetes/kubern
 import { RAY_ENGINE } from '../../../src/deploy/targets/ray-serve/ray-serve.js';
 import type { PooledPlan } from '../../../src/formats/index.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
-import { seeds } from '../../cases.js';
+import { seeds, whole } from '../../cases.js';
 import { CUDA, lintOf, made, type PoolAt, pooledAt } from './kube/made-bundles.js';
 import { customResourceCheck, HAS_SCHEMAS } from './kube/schemas.js';
 
@@ -235,7 +235,7 @@ function expectRay(plan: PooledPlan, config: RayConfig): void {
 }
 
 const RAY_SCHEMA = new URL('../../../../shared/targets/ray-serve-2.58.schema.json', import.meta.url);
-const TRIED = seeds(6, 400);
+const TRIED = seeds(whole(2, 6), 400);
 
 describe('the files of a plan with hard names and parts of GPUs', () => {
   it('say to Ray Serve what the placement has, and are taken by its schema where that is', () => {
