@@ -62,9 +62,15 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     built: true,
   },
+  // bounds.test.ts searches and simulates whole plans.
   dyorc: {
     sources: sourcesOf('dyorc'),
-    tests: ['test/dyorc/**/*.test.ts'],
+    tests: ['test/dyorc/**/!(bounds).test.ts'],
+  },
+  // What programs do on threads and in processes is the built code, which no mutant reaches.
+  programs: {
+    sources: sourcesOf('programs'),
+    tests: ['test/programs/**/!(many-runs|replays|mistakes|program-host|watched).test.ts'],
   },
   // evaluated.test.ts plans again for every changed figure of a plan, so that its source stays out with it.
   gearplan: {

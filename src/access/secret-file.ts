@@ -9,7 +9,7 @@ const READABLE_BY_OTHERS = 0o044;
 /** TextFile is the text of a file. */
 export interface TextFile {
   readonly text: string;
-  /** Says that others than its owner may read it, where the system tells. */
+  /** Says that others than its owner may read it, as far as the system says so. */
   readonly warning?: string;
 }
 

@@ -8,7 +8,7 @@ export interface NamedToken {
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
-/** What a header may carry after "Bearer ". */
+/** The text that a header may carry after "Bearer ". */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 const NAME_WORDS = 'a name is a letter or digit, and up to 63 more of these or . _ @ -';
 const TOKEN_WORDS = 'a token is 1 to 4096 visible ASCII characters without spaces';

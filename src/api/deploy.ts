@@ -42,7 +42,7 @@ import type { ProgressStep } from './profile.js';
 export interface DeployOptions extends Strictness {
   /** The folder of the bundle. */
   readonly output: string;
-  /** What the bundle is for; the default is `local`, the bundle that `plan serve` runs. */
+  /** The program that the bundle is for; the default is `local`, the bundle that `plan serve` runs. */
   readonly target?: DeployTarget;
   /** ONNX files by model name, for models that are not at the paths in their profiles. */
   readonly model?: Readonly<Record<string, string>>;
@@ -172,7 +172,7 @@ async function programsOf({ value, path }: LoadedPlan, task: string): Promise<re
 async function refuseUnfit(plan: LoadedPlan, named: string, options: DeployOptions): Promise<void> {
   const { planOf } = await import('../plans/index.js');
   const { partsOf } = await import('../deploy/index.js');
-  // What contradicts itself is no plan, whatever of its inputs is missing.
+  // A plan that contradicts itself is refused as such, whichever of its inputs are missing.
   if (planOf(plan.value).contradictions(plan.value).length > 0)
     await confirmPlan(plan.value, { path: plan.path, named });
   await everyInput(`deploy ${named}`, [

@@ -131,7 +131,7 @@ function judged(
   { most, isShare }: Tolerance,
   { before, after }: Changed,
 ): Pick<GateCheck, 'threshold' | 'value' | 'relative' | 'held'> {
-  // What differs by rounding alone is the same, as it is where no tolerance is given.
+  // Figures that differ by rounding alone are the same, as where no tolerance is given.
   const difference = differs({ before, after }) ? Math.abs(after - before) : 0;
   const value = isShare && difference > 0 ? difference / Math.abs(before) : difference;
   return {

@@ -12,12 +12,12 @@ import {
 } from '../formats/index.js';
 import { type Plans, priceChange, type Tolerance, toleranceChecks } from './diff-tolerances.js';
 
-/** No more fields are told one by one. */
+/** No more fields are reported one by one. */
 const MOST_FIELDS = 50;
 
 /** DiffOptions says what of the difference is judged. */
 export interface DiffOptions {
-  /** Whether the plans are judged to be the same, which `checks` then says. */
+  /** check says whether the plans are judged to be the same, which `checks` then says. */
   readonly check?: boolean | undefined;
   /** The figures that are judged in place of that, by name, and how far each may differ. */
   readonly tolerance?: Readonly<Record<string, Tolerance>> | undefined;

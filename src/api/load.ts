@@ -61,7 +61,7 @@ export interface LoadServerOptions
   /** Files of sample requests that are sent in turn, in place of random ones; and the file of their labels. */
   readonly samples?: readonly string[] | undefined;
   readonly labels?: string | undefined;
-  /** Which priorities requests send, and their shares, such as `1=0.1,2=0.9`; by default none is sent. */
+  /** The priorities that requests send, and their shares, such as `1=0.1,2=0.9`; by default none is sent. */
   readonly priorities?: string | undefined;
   /** The share in time, of all requests and of each model, that `checks` of the report judges. It needs an SLO. */
   readonly failUnder?: number | undefined;
@@ -149,7 +149,7 @@ async function checkedOptions(url: string, options: LoadServerOptions): Promise<
 
 /**
  * refuseWithoutSlo refuses to judge a share in time where nothing says what is in time, before anything is sent.
- * @throws InputError which names the models that the server tells no SLO of
+ * @throws InputError which names the models that the server reports no SLO of
  */
 async function refuseWithoutSlo(
   url: string,
@@ -169,7 +169,7 @@ async function refuseWithoutSlo(
   );
 }
 
-/** loadChecks judges a load that was not interrupted: no request may fail, and so many must be in time. */
+/** loadChecks judges a load that was not interrupted: no request may fail, and enough of them must be in time. */
 function loadChecks(
   { complete, attainment, models = [], failed }: Omit<LoadDocument, keyof Emitted | 'kind'>,
   failUnder: number | undefined,
@@ -246,7 +246,7 @@ interface AskedLoad {
   readonly schedule?: LoadSchedule;
   /** The models that get requests; where it is absent, all of the server. */
   readonly sentTo?: readonly string[];
-  /** What is to be said of the traces. */
+  /** The warnings about the traces. */
   readonly warnings?: readonly string[];
   /** The traces that were read. */
   readonly inputs?: readonly InputFile[];
@@ -342,7 +342,7 @@ function ratedModel({ name, plannedRps, weight }: RemoteModel): RatedModel {
   return { name, throughputRps: plannedRps ?? 1, weight: weight ?? 0 };
 }
 
-/** shareFaults refuses to share a load among models whose shares the server does not tell. */
+/** shareFaults refuses to share a load among models whose shares the server does not report. */
 async function shareFaults(
   remote: readonly RemoteModel[],
   traces: readonly string[],

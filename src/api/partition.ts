@@ -217,7 +217,7 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
   };
 }
 
-/** preparation gives the options of `prepareModel`. What is not given is taken from the profile. */
+/** preparation gives the options of `prepareModel`. Options that are not given are taken from the profile. */
 function preparation(
   { boundary, dim, batchTolerance, trustBatch, fill, signal }: PartitionModelOptions,
   given: Profile | undefined,
@@ -326,7 +326,10 @@ function sums(device: DeviceProfile, ends: readonly number[]): LatencyTable {
   );
 }
 
-/** What the profiled blocks take more than the whole model, per cut; 0 if that was not measured, or they take less. */
+/**
+ * The time that the profiled blocks take more than the whole model, per cut; 0 if that was not measured, or
+ * they take less.
+ */
 function meanCutUs(
   { blockLatencyUs, wholeLatencyUs }: DeviceProfile,
   virtual: string,

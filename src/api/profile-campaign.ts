@@ -4,9 +4,10 @@ import { heldCells } from '../profiler/index.js';
 import { asProfiled } from '../specs/index.js';
 
 /**
- * CampaignOptions says what is measured, on which devices and for how long. Each measurement has `warmup` runs that do
- * not count, and then goes on until both `minRuns` runs and `minMs` milliseconds are over, or `maxMs` milliseconds are.
- * What is left out is as in the profile that is continued; where none is, it has the default that is named here.
+ * CampaignOptions says what is measured, on which devices and for how long. Each measurement has `warmup`
+ * runs that do not count, and then goes on until both `minRuns` runs and `minMs` milliseconds are over, or
+ * `maxMs` milliseconds are. An option that is left out is as in the profile that is continued; where none is,
+ * it has the default that is named here.
  */
 export interface CampaignOptions {
   /** Devices as the command line writes them: `cpu:1` (the default), `slow=cpu:1,slowdown=3`, `cuda:0`. */
@@ -40,7 +41,7 @@ export interface CampaignOptions {
   readonly pauseMs?: number | undefined;
 }
 
-/** AskedCampaign is a campaign without open questions, but for limits that have the profiler's defaults. */
+/** AskedCampaign is a campaign without open questions, except for limits that have the profiler's defaults. */
 export interface AskedCampaign {
   readonly cells: Cells;
   /** The cells of this run and of those that it continues, which a further run continues with. */
@@ -104,8 +105,8 @@ function limitsOf(
 }
 
 /**
- * askedCells gives the cells that a profile was asked for. One that is complete, or was written before profiles said so,
- * was asked for what it has.
+ * askedCells gives the cells that a profile was asked for. A profile that is complete, or was written before
+ * profiles said so, was asked for the cells that it has.
  */
 function askedCells(profile: Profile): Cells {
   const { asked } = profile.measurement ?? {};

@@ -65,7 +65,7 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
   const paths = [...new Set(named)];
   const asked = spec.value.models.map(({ name }, i) => ({ name, profile: named[i] as string }));
   const known = await withFiles(asked);
-  // Of models that are all profiled already, what is wrong is told with what else their records need.
+  // Of models that are all profiled already, what is wrong is reported with what else their records need.
   const isToldLater = samples.length > 0 && known.every(({ file }) => file === undefined);
   const unlike = isToldLater ? [] : await unlikeFileFaults(known);
   if (unlike.length > 0) throw new InputError(task, unlike);
@@ -270,7 +270,10 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
   };
 }
 
-/** ProfiledSpecKind is a kind of spec whose models are profiled together. Those of pooled specs are profiled one by one. */
+/**
+ * ProfiledSpecKind is a kind of spec whose models are profiled together. The models of pooled specs are
+ * profiled one by one.
+ */
 export type ProfiledSpecKind = Exclude<SpecKind, 'pooled'>;
 
 const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
@@ -280,7 +283,7 @@ export async function specKind(path: string): Promise<ProfiledSpecKind> {
   try {
     return (await loadSpec(path, PROFILED_TOGETHER)).kind;
   } catch (error) {
-    // What is wrong with its values is told when it is profiled, together with what else is wrong.
+    // Faults of its values are reported when it is profiled, together with its other faults.
     const kind = error instanceof SchemaError && PROFILED_TOGETHER.find((one) => one === error.kind);
     if (kind) return kind;
     throw error;

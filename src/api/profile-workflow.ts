@@ -109,7 +109,8 @@ interface AskedWorkflow {
 
 /**
  * askedWorkflow finds the workflow that samples are of.
- * @throws InputError where that is not told, it has no program, or nobody says where its runs are to be written
+ * @throws InputError where the workflow is not named, it has no program, or nobody says where its runs are to
+ * be written
  */
 function askedWorkflow(
   { path, value: { workflows } }: Loaded<'workflow'>,

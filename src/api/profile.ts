@@ -166,7 +166,7 @@ function nextOf(kept: Profile): string {
   return contradictionNotes(kept)[0] ?? `${option('resume')} continues with it`;
 }
 
-/** noteFaults tells what keeps a profile from being planned with, or its devices from being served as it says. */
+/** noteFaults reports what keeps a profile from being planned with, or its devices from being served as it says. */
 async function noteFaults(
   profile: Profile,
   asked: AskedCampaign,
@@ -176,7 +176,7 @@ async function noteFaults(
   await noteCrowd(asked, options);
 }
 
-/** noteCrowd tells where one device of each of several classes would leave too little of this host for a server. */
+/** noteCrowd reports where one device of each of several classes would leave too little of this host for a server. */
 async function noteCrowd({ cells }: AskedCampaign, { onNote }: ProfileModelOptions): Promise<void> {
   const devices = cells.devices.map((text) => ({ ...parseDevice(text), count: 1 }));
   const crowded = devices.length > 1 ? crowdedHost(devices) : undefined;

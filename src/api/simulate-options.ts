@@ -9,7 +9,7 @@ export interface SimulateOptions extends SimulationSettings, Strictness {
    * one's figures, and the means of all with their confidence intervals.
    */
   readonly runs?: number | undefined;
-  /** Adds figures by windows of this many seconds. */
+  /** Adds figures by windows of a given number of seconds. */
   readonly windows?: number | undefined;
   /** The share in time, of all requests and of each model, that `checks` of the report judges; of several runs by its interval. */
   readonly failUnder?: number | undefined;

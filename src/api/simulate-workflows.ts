@@ -32,7 +32,10 @@ export interface ReadPlan {
   readonly workflows: SimulatedPlan<'workflow-plan'> | undefined;
 }
 
-/** readPlan reads a plan once, whatever its kind. That it cannot be read is told by who waits for `found`. */
+/**
+ * readPlan reads a plan once, whatever its kind. The code that waits for `found` reports that it cannot be
+ * read.
+ */
 export async function readPlan(path: string): Promise<ReadPlan> {
   const found = planAt(path);
   const plan = await found.catch(() => undefined);
@@ -81,7 +84,7 @@ export async function simulateWorkflowPlan(
   }
 }
 
-/** What is said of choices where several schedulers are compared. */
+/** The advice on choices where several schedulers are compared. */
 const OF_ONE =
   'are choices of one scheduler of workflows, and several are compared: simulate each with its own';
 

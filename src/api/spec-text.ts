@@ -40,7 +40,7 @@ export function changedSpec(given: SpecText, { shares, moved }: SpecChanges): st
   if (moved !== undefined) for (const place of pathPlaces(given.spec)) editor.rename(place, moved);
   const text = editor.changed();
   const edited = moved === undefined ? text : withMovedModeline(text, moved);
-  // What is written is what was meant, whatever the layout of the text.
+  // The edited text holds the value that was meant, whatever its layout.
   const { value } = parseArtifact(edited, given.path, ['pipeline']);
   if (!isDeepStrictEqual(value, expectedSpec(given.spec, { shares, moved })))
     throw new Error(`the probabilities would not be read from ${given.path} as they were written`);

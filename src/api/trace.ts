@@ -53,7 +53,10 @@ export interface DescribeTraceOptions extends TraceFileOptions {
 
 /** ConvertTraceOptions says what a trace is turned into, and where it is written. */
 export interface ConvertTraceOptions extends TraceFileOptions {
-  /** What is written: arrival times, or counts per interval; by default what the trace has. */
+  /**
+   * The kind of trace that is written: arrival times, or counts per interval; by default the kind of the
+   * given trace.
+   */
   readonly to?: Trace['kind'] | undefined;
   /** The length in seconds of the intervals in which requests are counted. */
   readonly interval?: number | undefined;

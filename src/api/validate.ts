@@ -243,7 +243,7 @@ async function describeOnnx(path: string): Promise<string> {
   return [head, ...unserved.map(({ name }) => unservedOutputNote(name))].join('; ');
 }
 
-/** What is told of a plan that was confirmed. */
+/** The sentences about a plan that was confirmed. */
 const CONFIRMED = {
   recomputed: 'recomputed from its spec and profiles',
   evaluated: 'its search was interrupted and cannot be repeated; all else follows from what it chose',
@@ -267,7 +267,7 @@ async function describePlan(
   const told = [
     own.title(plan),
     CONFIRMED[how],
-    // That nothing confirms that there are no notes is for programs.
+    // A plan without notes cannot have them confirmed; only programs need to know that.
     ...unconfirmedText(unconfirmed.filter((field) => field !== '/notes' || plan.notes !== undefined)),
     ...tolerances(own.models(plan)),
   ];

@@ -18,9 +18,9 @@ export const COUNTED = 'counted';
 const LOOPS = ['items', 'additionalProperties', 'propertyNames'] as const;
 
 /**
- * countErrors lets the validators that a compiler makes keep the errors of the first entries of each list or map, as
- * many as are told, and count those of the others. Ajv keeps all, and copies them each time that a definition was
- * looked at: as many copies as entries, each as long as what is wrong so far.
+ * countErrors lets the validators that a compiler makes keep the errors of the first entries of each list or
+ * map, as many as are reported, and count those of the others. Ajv keeps all, and copies them each time that
+ * a definition was looked at: as many copies as entries, each as long as what is wrong so far.
  */
 export function countErrors(ajv: Ajv): void {
   const require = createRequire(import.meta.url);

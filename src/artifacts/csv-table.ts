@@ -12,7 +12,7 @@ import {
 } from '../formats/index.js';
 import { inSteps } from './run-files.js';
 
-/** A table is read in pieces of so many letters, between which signals are heard. */
+/** A table is read in pieces of this many letters, between which signals are heard. */
 const PIECE_LETTERS = 1 << 16;
 
 /**

@@ -22,7 +22,7 @@ export async function everyInput<T extends readonly unknown[]>(
 }
 
 /**
- * withOwnFaults waits for the files that a spec names. Where they cannot be read, what is wrong with the spec itself is told
+ * withOwnFaults waits for the files that a spec names. Where they cannot be read, what is wrong with the spec itself is reported
  * together with them; where they can, its faults are left to the caller.
  * @param own finds what is wrong with the spec itself
  * @throws as `everyInput` does
@@ -42,7 +42,7 @@ export async function withOwnFaults<T>(
 }
 
 /**
- * attempted waits for work on an input. Where that is refused it adds the error to those that are told later, and gives
+ * attempted waits for work on an input. Where that is refused it adds the error to those that are reported later, and gives
  * undefined.
  * @throws an error that is no InputError
  */

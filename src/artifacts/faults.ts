@@ -165,7 +165,7 @@ function sizeOf(data: unknown): readonly [number, string, string] {
   return [[...data].length, 'character', 'characters'];
 }
 
-/** isOfWhole says whether a number is beyond the whole ones that are told apart, and no other bound. */
+/** isOfWhole says whether a number is beyond the whole ones that are distinguished, and no other bound. */
 function isOfWhole({ keyword, params }: ErrorObject): boolean {
   return (keyword === 'maximum' || keyword === 'minimum') && Math.abs(params.limit) === MOST_WHOLE;
 }

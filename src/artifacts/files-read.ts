@@ -18,8 +18,8 @@ export class FilesRead {
   }
 
   /**
-   * load gives a file as `loadArtifact` does. One that was read before, or that others are waiting for, is read once, and is
-   * under the path that is asked for now.
+   * load gives a file as `loadArtifact` does. A file that was read before, or that others are waiting for, is
+   * read once, and is under the path that is asked for now.
    * @throws InputError and MissingError as `loadArtifact` does
    */
   async load<K extends ArtifactKind>(path: string, kinds: readonly K[]): Promise<Loaded<K>> {

@@ -1,8 +1,9 @@
 /**
  * This room owns the files: they are found, read, validated, saved and digested here, and nowhere else.
  *
- * Paths and text go in, and validated values come out, or every fault of the file at once. Values go in, and files come
- * out, written whole or not at all. What the values are is said in `formats`; what they mean is known to others.
+ * Paths and text go in, and validated values come out, or every fault of the file at once. Values go in, and
+ * files come out, written whole or not at all. The values and their types are described in `formats`; other
+ * rooms know what they mean.
  */
 export { validatorsCode } from './compile-schema.js';
 export { csvLines, readCsvTable } from './csv-table.js';

@@ -1,6 +1,6 @@
 import { didYouMean, type Fault, shown } from '../formats/index.js';
 
-/** Arm is one alternative of a `oneOf`, with what it is told by from the others. */
+/** Arm is one alternative of a `oneOf`, with what distinguishes it from the others. */
 export interface Arm {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -11,7 +11,7 @@ export interface Arm {
 
 /**
  * chosenArm finds the alternative of a `oneOf` that was meant by a value that fits none, so that only what is wrong
- * with that one is told. Objects with a `kind` are told apart by it, and others by their keys. Where none was meant,
+ * with that one is reported. Objects with a `kind` are distinguished by it, and others by their keys. Where none was meant,
  * `fault` lists the valid ones.
  */
 export function chosenArm(

@@ -28,7 +28,10 @@ export function specBytes(path: string): Promise<Buffer> {
   return isStdin(path) ? stdinBytes(MOST_BYTES) : readWhole(path);
 }
 
-/** specInputs names the spec that an artifact is made from. One on stdin is no file, so that nothing names it. */
+/**
+ * specInputs names the spec that an artifact is made from. A spec on stdin is no file, so that nothing names
+ * it.
+ */
 export function specInputs(
   spec: { readonly path: string; readonly sha256: string },
   holder: string | undefined,

@@ -37,7 +37,7 @@ import { placedFaults } from './text-places.js';
 
 /** A file of as many values as are read, with names and spaces between them, is smaller. */
 export const MOST_BYTES = 64 * 1024 * 1024;
-/** A file of so few bytes is parsed in one piece, also by a run that was interrupted and tells what it has. */
+/** A file of so few bytes is parsed in one piece, also by a run that was interrupted and reports what it has. */
 const AT_ONCE_BYTES = 1024 * 1024;
 
 const SUPPORTED_MAJOR = 1;
@@ -108,7 +108,7 @@ function* parsing<K extends ArtifactKind>(
   });
 }
 
-/** Wanted says what a text may hold, and how its faults are told. */
+/** Wanted says what a text may hold, and how its faults are reported. */
 interface Wanted<K extends ArtifactKind> {
   readonly task: string;
   readonly kinds: readonly K[];

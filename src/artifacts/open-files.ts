@@ -14,7 +14,7 @@ export async function whileOpen<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    // Who waits longest takes the place over, so that the number of open files stays as it is.
+    // The caller that waits longest takes the place over, so that the number of open files stays as it is.
     const next = waiting.shift();
     if (next === undefined) open -= 1;
     else next();

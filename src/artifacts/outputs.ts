@@ -106,7 +106,7 @@ interface LocatedInput extends Located {
 
 interface LocatedOutput extends Located {
   readonly isFolder: boolean;
-  /** Whether an entry is gone once the folder is written; undefined for a file. */
+  /** taken says whether an entry is gone once the folder is written; undefined for a file. */
   readonly taken: ((entry: string) => boolean) | undefined;
 }
 

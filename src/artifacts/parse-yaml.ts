@@ -64,7 +64,7 @@ function yamlFault({ message, code, pos: [from] }: YAMLParseError, lines: LineCo
   return fault(`${words} at line ${line}, column ${col}`);
 }
 
-/** isTooDeep tells whether the library found no more room on its stack. */
+/** isTooDeep returns whether the library found no more room on its stack. */
 function isTooDeep(message: string): boolean {
   return message.startsWith('Maximum call stack');
 }

@@ -14,14 +14,14 @@ export const PLAIN = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 /** The most bytes that Node reads into one buffer. */
 const MOST_BYTES = 2 ** 31 - 1;
 
-/** A file whose size is not what `stat` says is read in pieces of so many bytes. */
+/** A file whose size is not what `stat` says is read in pieces of this many bytes. */
 const PIECE_BYTES = 64 * 1024;
-/** Between two reads of so many bytes, signals are heard. */
+/** Between two reads of this many bytes, signals are heard. */
 const STEP_BYTES = 32 * 1024 * 1024;
 
 /**
  * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it; of files whose size
- * the system does not tell, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read. Few files are open at once,
+ * the system does not report, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read. Few files are open at once,
  * however many are asked for side by side.
  * @param mostBytes by default 2 GiB less one byte, the most that Node reads into one buffer
  * @throws MissingError where there is no such file; InputError where it is no plain file, is larger than

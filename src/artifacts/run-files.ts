@@ -11,7 +11,7 @@ interface RunFiles {
   readonly read: Map<string, string>;
   readonly written: Set<string>;
   readonly signal: AbortSignal | undefined;
-  /** What is done once in the run. */
+  /** The promise of work that is done once in the run. */
   once?: Promise<unknown>;
 }
 
@@ -35,7 +35,7 @@ export function onceInRun<T>(work: (signal: AbortSignal | undefined) => Promise<
   return run.once as Promise<T>;
 }
 
-/** Between two turns of the event loop, in which signals are heard, at most so many lines, values or requests are handled. */
+/** Between two turns of the event loop, in which signals are heard, at most this many lines, values or requests are handled. */
 const MOST_IN_A_STEP = 4096;
 
 /**

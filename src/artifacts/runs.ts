@@ -9,7 +9,7 @@ import { refuseForeign } from './text.js';
 import { unpacked } from './unpacked.js';
 
 const NEWLINE = '\n'.charCodeAt(0);
-/** A line of so many bytes holds more tasks than a run may have. */
+/** A line of this many bytes holds more tasks than a run may have. */
 const MOST_LINE_BYTES = 1024 * 1024;
 /** Larger files are taken for a mistake, as traces are. */
 const MOST_BYTES = 2 ** 31;
@@ -164,7 +164,10 @@ class RunReader {
   }
 }
 
-/** refuseDocument refuses JSON of several lines, or a list of runs, of which each line would be told to be wrong. */
+/**
+ * refuseDocument refuses JSON of several lines, or a list of runs, of which each line would be reported as
+ * wrong.
+ */
 function refuseDocument(text: string, path: string): void {
   const isList = text.startsWith('[');
   if (!isList && text !== '{') return;

@@ -83,7 +83,7 @@ export async function appendText(path: string, text: string): Promise<void> {
 
 /** WriteOptions says what else is meant by writing a file. */
 export interface WriteOptions {
-  /** Whether the file was read in this run to be written again with more in it. */
+  /** isUpdate says whether the file was read in this run to be written again with more in it. */
   readonly isUpdate?: boolean;
 }
 

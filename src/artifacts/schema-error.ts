@@ -3,7 +3,7 @@ import type { Rests } from './stand-ins.js';
 
 /**
  * SchemaError reports a file whose values are not what its schema says. `rests` gives what the file holds without the values
- * that are wrong, where that makes whole files of its kind, so that more faults of it can be told in one round.
+ * that are wrong, where that makes whole files of its kind, so that more faults of it can be reported in one round.
  */
 export class SchemaError extends InputError {
   readonly kind: ArtifactKind;

@@ -24,7 +24,7 @@ export function schemaPath(kind: string): string {
 /**
  * completeSchema gives the schema of a kind with all that it refers to in other schemas, so that it can be used alone:
  * a definition of another schema is called `<kind>.<name>`, and another schema as a whole `<kind>`. Integers that have no
- * bound of their own are bounded by the whole numbers that a double tells apart.
+ * bound of their own are bounded by the whole numbers that a double distinguishes.
  */
 export function completeSchema(kind: string): object {
   const files = new Map<string, SchemaFile>();

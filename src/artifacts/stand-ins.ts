@@ -8,9 +8,12 @@ import { pointerSteps } from './text-places.js';
 /** Rests are what a file holds besides what is wrong in it, as files of its kind that differ in what stands in for that. */
 export interface Rests {
   readonly values: readonly object[];
-  /** The JSON pointers of what is wrong. What is told of the values there is of no use. */
+  /** The JSON pointers of what is wrong. Faults of the values there are of no use. */
   readonly wrong: readonly string[];
-  /** Whether a text that names something is wrong, so that what refers to it seems to name nothing. */
+  /**
+   * lacksName says whether a text that names something is wrong, so that what refers to it seems to name
+   * nothing.
+   */
   readonly lacksName: boolean;
 }
 
@@ -34,7 +37,7 @@ interface Part extends Arm {
 
 /** Values that stand in come in two ways, so that what is told of both follows from neither. */
 const WAYS = [0, 1] as const;
-/** Each round mends what a validator tells, which are 20 faults at most. */
+/** Each round mends what a validator reports, which are 20 faults at most. */
 const MOST_ROUNDS = 50;
 /** These keys name files, and a class of profiles, which nothing else in a file refers to. */
 const OUTER_KEYS: readonly string[] = ['cluster', 'profile', 'trace', 'records', 'distribution', 'as'];
@@ -158,7 +161,7 @@ class Schema {
     return type === 'object' ? this.map(part, way) : undefined;
   }
 
-  /** withoutFile chooses an alternative that names no file: where a file is missing, little else is told. */
+  /** withoutFile chooses an alternative that names no file: where a file is missing, little else is reported. */
   private withoutFile(arms: readonly Part[]): Part {
     const namesNone = (arm: Part) => !this.resolved(arm).required?.some((key) => OUTER_KEYS.includes(key));
     return arms.find(namesNone) ?? (arms[0] as Part);

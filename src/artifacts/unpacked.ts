@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { fault, InputError } from '../formats/index.js';
 
-/** What the files of programs that pack begin with. Those of gzip are unpacked. */
+/** The bytes that files of packing programs begin with. Files of gzip are unpacked. */
 const PACKED: readonly [name: string, bytes: readonly number[]][] = [
   ['gzip', [0x1f, 0x8b]],
   ['zip', [0x50, 0x4b, 3, 4]],

@@ -216,7 +216,7 @@ export function each(text: string, before: string[] = []): string[] {
 /** COLLECTING lists the parsers that take a value more. */
 const COLLECTING: readonly unknown[] = [dimension, namedNumber, namedText, each, tolerances];
 
-/** isRepeatable tells whether an option may be given more than once. */
+/** isRepeatable returns whether an option may be given more than once. */
 export function isRepeatable({ parseArg }: Option): boolean {
   return COLLECTING.includes(parseArg);
 }

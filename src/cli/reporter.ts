@@ -36,7 +36,7 @@ interface Ended {
   readonly exitCode: ExitCode;
   /** The refusal that ended it. */
   readonly error?: InputError | undefined;
-  /** What ended it, where that is no refusal of an input. */
+  /** The message of the error that ended it, where the error is no refusal of an input. */
   readonly message?: string;
 }
 

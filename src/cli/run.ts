@@ -107,7 +107,10 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   return { signal: controller.signal, stop };
 }
 
-/** Told is how an error was told: the exit code, and the refusal as it was printed, with options named as flags. */
+/**
+ * Told is how an error was reported: the exit code, and the refusal as it was printed, with options named as
+ * flags.
+ */
 interface Told {
   readonly exitCode: ExitCode;
   readonly refusal?: InputError;

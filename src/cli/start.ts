@@ -11,7 +11,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // A message that cannot be written is lost. The exit code still says how the command ended.
 process.stderr.on('error', () => {});
 
-// What fails between two turns of the event loop, such as the parser of HTTP that Node starts, is told like any other failure.
+// An error between two turns of the event loop, such as one of Node's HTTP parser, is reported like any other
+// failure.
 process.on('uncaughtException', (error: Error) => {
   const message = systemMessage(error) ?? `a bug in this program: ${error.message}`;
   process.stderr.write(`error: ${message}\n`);

@@ -63,8 +63,8 @@ interface Fitted {
 }
 
 /**
- * fittedTo leaves out columns, the least wanted first, until the others fit side by side. One that went early comes back
- * where the room that a later one left is enough for it.
+ * fittedTo leaves out columns, the least wanted first, until the others fit side by side. A column that went
+ * early comes back where the room that a later column left is enough for it.
  * @returns undefined where not even those fit that may not be left out
  */
 function fittedTo(view: TableView, available: number): Fitted | undefined {

@@ -13,7 +13,10 @@ import { hangingText, type TableView, tableText, wrappedText } from './table-tex
  */
 export class Terminal {
   private printed = false;
-  /** What was shown to people, and the verdicts, where stdout carries these (`verdicts`). */
+  /**
+   * The texts and tables that were shown to people, and the verdicts, where stdout carries these
+   * (`verdicts`).
+   */
   readonly told: (string | TableView)[] = [];
   readonly cases: CiCase[] = [];
   /** The remarks and warnings that were printed on stderr. */

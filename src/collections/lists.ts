@@ -13,7 +13,7 @@ export const NONE = NO_ITEM;
 /**
  * Lists holds a fixed number of ordered lists of integers from 0 on, each item in at most one list, linked through
  * columns as long as the largest item. Adding an item and removing one, from the middle too, take constant time and,
- * but for growth, allocate nothing. The first and last item of an empty list, and the item beyond either end, are NO_ITEM.
+ * except for growth, allocate nothing. The first and last item of an empty list, and the item beyond either end, are NO_ITEM.
  * Nothing is checked: an item that is added twice, or removed from a list that it is not in, breaks the lists.
  */
 export class Lists {

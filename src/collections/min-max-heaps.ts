@@ -7,7 +7,7 @@ const NO_ITEM = -1;
  * MinMaxHeaps holds a fixed number of double-ended priority queues of integers from 0 on, each item in at most one
  * heap (the queue of PARD, section 4.3). Items are in order of the key that they were inserted with; of equal keys, the
  * one inserted first comes first. Both ends are found in constant time. Inserting an item and removing one, from the
- * middle too, take time in the logarithm of the heap's size and, but for growth, allocate nothing.
+ * middle too, take time in the logarithm of the heap's size and, except for growth, allocate nothing.
  *
  * Each heap is a binary tree in an array (Atkinson, Sack, Santoro and Strothotte, 1986). The item at the root and at
  * every second level from there precedes all below it, and at the levels between, it comes after all below it.

@@ -1,6 +1,6 @@
 /**
- * Steps is work that is done piece by piece: it stops after about a millisecond each time, and gives its result at the
- * end. Who runs it may do other things between two pieces.
+ * Steps is work that is done piece by piece: it stops after about a millisecond each time, and gives its
+ * result at the end. The caller may do other things between two pieces.
  */
 export type Steps<Result> = Generator<undefined, Result>;
 

@@ -20,7 +20,7 @@ import { gearsOf, type Pool, type Topology, type VirtualDevice } from '../servin
  */
 export interface EngineGraph {
   readonly models: readonly EngineModel[];
-  /** One for each pool of the plan's topology, in order. */
+  /** The stages, one for each pool of the plan's topology, in order. */
   readonly stages: readonly EngineStage[];
   readonly groups: readonly DeviceGroup[];
   /** Where requests are served by gears: which stages, by load. */
@@ -69,7 +69,9 @@ export interface DeviceGroup {
   readonly virtual: number;
   /** How the class is run; absent where the profiles do not say. */
   readonly run?: BundledDevice;
-  /** The devices that are up. Those on standby are left out, since no engine of others runs the plan's tuner. */
+  /**
+   * The devices that are up. Devices on standby are left out, since no other engine runs the plan's tuner.
+   */
   readonly replicas: number;
   readonly stages: readonly HeldStage[];
 }
@@ -189,7 +191,7 @@ function nextOf(
   { routes }: Topology,
   choices: readonly VerdictChoice[],
 ): EngineStage['next'] {
-  // Of a cascade, the gear in force says where rows go on.
+  // Of a cascade, the active gear says where rows go on.
   if (routes.kind === 'cascade') return [];
   let bit = 0;
   return edges.map(({ to, when }) =>

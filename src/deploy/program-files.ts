@@ -5,7 +5,7 @@ import { type BundledProgram, type BundleFile, type Fault, fault, InputError } f
 
 /** Modules whose imports are looked at. */
 const MODULES = ['.js', '.mjs', '.cjs'];
-/** What a module imports of files: `from './x.js'`, `import './x.js'` or `import('./x.js')`. */
+/** The files that a module imports: `from './x.js'`, `import './x.js'` or `import('./x.js')`. */
 const IMPORTS = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])(\.{1,2}\/[^'"\n]+)\1/g;
 /** A program of more files is no program. */
 const MOST_FILES = 256;
@@ -40,8 +40,8 @@ export async function writeProgram(
 }
 
 /**
- * importedFiles lists a module and the files of its folder that it imports, itself or by others. What is imported by other names, such as
- * packages, is none of them.
+ * importedFiles lists a module and the files of its folder that it imports, itself or by others. Imports by
+ * other names, such as packages, are left out.
  * @throws InputError with every file that is missing or lies outside of the module's folder
  */
 export async function importedFiles(path: string): Promise<string[]> {

@@ -7,7 +7,7 @@ import { PlacementTrials, WORKFLOW_SEED } from './trials.js';
 /** AsPlaced is all of a plan that follows from its spec and from what its devices hold. */
 export interface AsPlaced
   extends Pick<WorkflowPlanBody, 'cluster' | 'components' | 'workflows' | 'placement'> {
-  /** What comes of the sample, where it was served. */
+  /** The figures of the sample, where it was served. */
   readonly figures?: SampleFigures;
   readonly bounds: BoundedSample;
   /** The components on all classes that have room for them, and the cluster with all devices that are free: what bounds are of. */

@@ -21,15 +21,15 @@ export interface RequestsToBound {
   readonly workflows: ArrayLike<number>;
   /** By request, what it does. Requests that do the same may have one run. */
   readonly runs: readonly Run[];
-  /** For how long requests may come. What devices do is counted until then, if all is over before. */
+  /** For how long requests may come. The time of devices is counted until then, if all is over before. */
   readonly spanNs?: number;
 }
 
 /** LeastTimes says what any plan needs at least for tasks, whatever its devices hold and whoever schedules them. */
 export interface LeastTimes {
-  /** The least time in which a batch with so many rows of a component, and maybe others, is executed. */
+  /** The least time in which a batch with a given number of rows of a component, and maybe others, is executed. */
   executionNs(component: string, rows: number): number;
-  /** The least part of a device's time that so many rows of a component take in any batch. */
+  /** The least part of a device's time that a given number of rows of a component take in any batch. */
   workNs(component: string, rows: number): number;
   /** The least time in which bytes pass between the front and a server. */
   frontNs(bytes: number): number;
@@ -136,11 +136,11 @@ export interface BoundedSample {
   readonly sloDevices: number | undefined;
   /** Fewer devices cannot have done all of that work, and that of all other requests, as soon as no plan is sooner done with the last. */
   readonly devices: number;
-  /** By workflow with an SLO, how many requests must be in time, and the least SLO that so many can meet; undefined of the others. */
+  /** By workflow with an SLO, how many requests must be in time, and the least SLO that they can meet; undefined of the others. */
   readonly promised: readonly (PromiseBound | undefined)[];
 }
 
-/** PromiseBound says how many requests of a workflow must be in time, and at which SLO so many can be, with all devices for each. */
+/** PromiseBound says how many requests of a workflow must be in time, and at which SLO that many can be, with all devices for each. */
 export interface PromiseBound {
   readonly wanted: number;
   readonly leastSloMs: number;
@@ -149,12 +149,13 @@ export interface PromiseBound {
 /**
  * boundSample bounds what plans make of a sample.
  *
- * Work is conserved: a batch of R rows takes the time of R shares of it, and each share is no less than `workPerRowNs` of a task with so
- * many rows or fewer. So devices are busy for the least work of all tasks that they execute, each in [first arrival, H], and n devices
- * give n·(H − first arrival) of that time. What must be executed by then is at least: of each workflow with an SLO, the least work of as
- * many requests as must be in time, out of those that can be; H is the last deadline. `devices` counts all work of other workflows too:
- * H is then the last instant at which one of these requests would end if it had all devices for itself, so that with fewer devices
- * something is left to do at H.
+ * Work is conserved: a batch of R rows takes the time of R shares of it, and each share is no less than
+ * `workPerRowNs` of a task with a given number of rows or fewer. So devices are busy for the least work of all tasks
+ * that they execute, each in [first arrival, H], and n devices give n·(H − first arrival) of that time. The
+ * work that must be executed by then is at least: of each workflow with an SLO, the least work of as many
+ * requests as must be in time, out of those that can be; H is the last deadline. `devices` counts all work of
+ * other workflows too: H is then the last instant at which one of these requests would end if it had all
+ * devices for itself, so that with fewer devices something is left to do at H.
  * @param attainment the share of requests that must be in time, of each workflow with an SLO
  */
 export function boundSample(

@@ -17,7 +17,7 @@ import {
 import { classFigures, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import { steadyBatch } from './largest-batch.js';
 
-/** So many bytes pass in a microsecond at a gigabyte a second. */
+/** This many bytes pass in a microsecond at a gigabyte a second. */
 const BYTES_PER_US = 1e3;
 
 /** ComponentFile is a component of a spec, with its profile, which has the figures of aliases, and the path of that. */
@@ -37,10 +37,11 @@ export interface ResolvedComponents {
 }
 
 /**
- * resolveComponents joins components with the classes of a cluster: on each that has their figures and enough memory, how large their
- * batches are, and how long they are loaded. What a component takes is its memoryGiB, or else its weights. Batches are as large as
- * maxBatch says, or else as throughput grows, and as the largest call. A class on which they cannot be so large is left out, so that
- * each class of a component executes every call of it, unless none does.
+ * resolveComponents joins components with the classes of a cluster: on each that has their figures and enough
+ * memory, how large their batches are, and how long they are loaded. The memory of a component is its
+ * memoryGiB, or else its weights. Batches are as large as maxBatch says, or else as throughput grows, and as
+ * the largest call. A class on which they cannot be so large is left out, so that each class of a component
+ * executes every call of it, unless none does.
  */
 export function resolveComponents(files: readonly ComponentFile[], cluster: OpenCluster): ResolvedComponents {
   const each = files.map((file, c) => resolveComponent(file, cluster, `/components/${c}`));
@@ -117,7 +118,7 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   return { planned, notes, faults };
 }
 
-/** memoryFaults tells that a component is said to take less than its weights alone do. */
+/** memoryFaults reports that a component is said to take less than its weights alone do. */
 function memoryFaults(
   { component: { name, memoryGiB }, path }: ComponentFile,
   { weights = 0, memoryBytes }: { readonly weights: number | undefined; readonly memoryBytes: number },

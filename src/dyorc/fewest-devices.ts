@@ -5,7 +5,7 @@ import type { ResolvedWorkflows } from './resolve.js';
 /** Means of shares are no more exact than this. */
 const ROUNDING = 1e-9;
 
-/** CountTrial says whether so many devices hold what is asked. */
+/** CountTrial says whether a given number of devices hold what is asked. */
 export type CountTrial = (devices: number) => boolean;
 
 /**
@@ -28,7 +28,7 @@ export function fewestDevices(least: number, most: number, holds: CountTrial): n
   return count;
 }
 
-/** holdsAttainment tells whether every workflow with an SLO has the share in time that is asked for, in the mean over samples. */
+/** holdsAttainment returns whether every workflow with an SLO has the share in time that is asked for, in the mean over samples. */
 export function holdsAttainment(
   { workflows, attainment }: Pick<ResolvedWorkflows, 'workflows' | 'attainment'>,
   figures: readonly SampleFigures[],

@@ -10,10 +10,11 @@ export type StaticPlacement =
   | { readonly isPlaced: false; readonly lacking: readonly number[] };
 
 /**
- * placeLongestHeld lets devices hold for ever what they held longest in a run (DyOrc §8, the placement of Triton): each takes what it held
- * longest, as far as it fits. A component that is used and is then nowhere takes the place of others that are elsewhere too, on the
- * device that held it longest. Where that gives no room, each used component is placed once, and then again what was held longest. What
- * nothing uses is placed last, where there is room, or else in place of what is elsewhere too.
+ * placeLongestHeld lets devices hold for ever what they held longest in a run (DyOrc §8, the placement of
+ * Triton): each takes what it held longest, as far as it fits. A component that is used and is then nowhere
+ * takes the place of others that are elsewhere too, on the device that held it longest. Where that gives no
+ * room, each used component is placed once, and then again what was held longest. Components that nothing
+ * uses are placed last, where there is room, or else in place of components that are elsewhere too.
  * @param rooms devices that hold nothing
  * @param used the components that some request calls
  */
@@ -71,7 +72,7 @@ function makeRoom(
 
 interface Taking {
   readonly component: number;
-  /** What may leave for it, in this order. */
+  /** The components that may leave for it, in this order. */
   readonly others: readonly number[];
   readonly isNeeded: (component: number) => boolean;
 }

@@ -120,7 +120,7 @@ function fewest(search: Search): WorkflowAnswer {
   return planned(search, trial, { objective, isCut: question.interrupted() });
 }
 
-/** CountedTrial is a trial with so many devices. */
+/** CountedTrial is a trial with a given number of devices. */
 interface CountedTrial {
   readonly count: number;
   readonly trial: PlacedTrial;
@@ -141,7 +141,7 @@ class CountedTrials {
     return trial;
   }
 
-  /** holds tells whether so many devices hold all SLOs on the sample; an interruption ends the search for fewer. */
+  /** holds returns whether a given number of devices hold all SLOs on the sample; an interruption ends the search for fewer. */
   holds(count: number): boolean {
     return !this.search.question.interrupted() && this.isHeld(this.trialOf(count));
   }

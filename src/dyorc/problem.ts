@@ -33,7 +33,7 @@ export interface WorkflowQuestion {
   /** requestsOf draws the requests of the load with a seed. */
   readonly requestsOf: (seed: number) => RequestsToBound;
   readonly simulate: (asked: ToSimulate) => SimulatedSample;
-  /** Whether the search is to end with what it has. */
+  /** interrupted says whether the search is to end with what it has. */
   readonly interrupted: () => boolean;
   readonly tell: (doing: string) => void;
 }
@@ -43,7 +43,7 @@ export type WorkflowAnswer =
   | {
       readonly status: 'planned';
       readonly plan: WorkflowPlanBody;
-      /** What is to be known of the plan, besides what its spec says. */
+      /** The notes on the plan, besides those of its spec. */
       readonly notes: readonly string[];
       readonly simulations: number;
     }

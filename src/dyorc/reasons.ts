@@ -10,7 +10,7 @@ import type { Unplaced } from './trials.js';
 /** Means of shares are no more exact than this. */
 const ROUNDING = 1e-9;
 
-/** unrunnableReasons tells which components that requests call run on no device of a group, so that such requests have no end there. */
+/** unrunnableReasons says which components that requests call run on no device of a group, so that such requests have no end there. */
 export function unrunnableReasons(
   { components, devices }: PlacingProblem,
   called: readonly string[],
@@ -43,7 +43,7 @@ export function unrunnableReasons(
   ];
 }
 
-/** tooSlowReasons tells which workflows have too many requests that take longer than their SLO under every plan. */
+/** tooSlowReasons says which workflows have too many requests that take longer than their SLO under every plan. */
 export function tooSlowReasons(
   { workflows, attainment }: ResolvedWorkflows,
   { promised }: BoundedSample,
@@ -56,13 +56,13 @@ export function tooSlowReasons(
   });
 }
 
-/** tooFewReasons tells that there are fewer devices than the work needs. */
+/** tooFewReasons reports that there are fewer devices than the work needs. */
 export function tooFewReasons(bound: number, free: number): NoPlanReason[] {
   const text = `the requests that must be in time bring work for ${bound} devices at least, and ${free} are free`;
   return [{ code: 'too-few-gpus', text }];
 }
 
-/** unplacedReasons tells which components find no room where none ever moves, and whether that is proved. */
+/** unplacedReasons says which components find no room where none ever moves, and whether that is proved. */
 export function unplacedReasons(
   { lacking, problem }: Unplaced,
   called: readonly string[],
@@ -83,7 +83,7 @@ export function unplacedReasons(
   return { isProved, reasons: [{ code: 'weights-exceed-memory', neededGiB, memoryGiB, text }] };
 }
 
-/** notHeldReasons tells which workflows have too few requests in time on all devices. */
+/** notHeldReasons says which workflows have too few requests in time on all devices. */
 export function notHeldReasons(
   { workflows, attainment }: ResolvedWorkflows,
   figures: readonly SampleFigures[],

@@ -34,7 +34,7 @@ export interface RunsOfFile {
 /** WorkflowFiles holds what a spec of workflows names. */
 export interface WorkflowFiles {
   readonly cluster: OpenCluster;
-  /** One profile for each component of the spec, in order. */
+  /** The profiles of the spec's components, in order. */
   readonly profiles: readonly { readonly profile: Profile; readonly path: string }[];
   /** By workflow, the file of its recorded runs, where it names one. */
   readonly runs: readonly (RunsOfFile | undefined)[];
@@ -68,7 +68,7 @@ export interface ResolvedWorkflows {
 }
 
 /**
- * resolveWorkflows joins a spec with its cluster, its profiles and its recorded runs, and tells every fault at once: of the spec, of
+ * resolveWorkflows joins a spec with its cluster, its profiles and its recorded runs, and reports every fault at once: of the spec, of
  * classes, of components that fit nowhere, and of runs and chains that call what there is not.
  */
 export function resolveWorkflows(
@@ -183,7 +183,7 @@ interface RequestsAt {
   readonly file: RunsOfFile | undefined;
 }
 
-/** requestFaults tells where the requests of a workflow call what there is not, or take more rows than any batch has. */
+/** requestFaults reports where the requests of a workflow call what there is not, or take more rows than any batch has. */
 function requestFaults({ name, chain }: WorkflowEntry, { names, components, at, file }: RequestsAt): Fault[] {
   const mostRows = new Map(
     components.map((component) => [
@@ -226,14 +226,14 @@ function requestFaults({ name, chain }: WorkflowEntry, { names, components, at, 
 
 function rowFaults(mostRows: ReadonlyMap<string, number>, component: string, rows: number): string[] {
   const most = mostRows.get(component);
-  // A component that is unknown, or runs nowhere, is told of itself.
+  // A component that is unknown, or runs nowhere, is reported by itself.
   if (most === undefined || most === 0 || rows <= most) return [];
   return [
     `is ${rows}, and ${component} has batches of at most ${most}: its profile ends there, or its maxBatch`,
   ];
 }
 
-/** functionFaults tells which workflows have no function of the trace, so that no request would be theirs. */
+/** functionFaults says which workflows have no function of the trace, so that no request would be theirs. */
 function functionFaults(shares: readonly number[] = []): Fault[] {
   return shares.flatMap((share, w) =>
     share > 0
@@ -247,7 +247,7 @@ function functionFaults(shares: readonly number[] = []): Fault[] {
   );
 }
 
-/** givenMemoryFaults tells where given devices hold more than their memory, or what their class does not run. */
+/** givenMemoryFaults reports where given devices hold more than their memory, or what their class does not run. */
 function givenMemoryFaults(
   { placement = [] }: WorkflowSpec,
   components: readonly PlannedComponent[],
@@ -274,7 +274,7 @@ function givenMemoryFaults(
   });
 }
 
-/** unheldFaults tells what requests call and no given device holds, in each subcluster. */
+/** unheldFaults reports what requests call and no given device holds, in each subcluster. */
 function unheldFaults(
   { placement, planner }: WorkflowSpec,
   workflows: readonly ResolvedEntry[],

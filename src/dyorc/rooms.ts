@@ -12,8 +12,8 @@ export interface RoomsProblem {
 }
 
 /**
- * DeviceRooms is what a group of devices holds while it is decided. Devices and components are told by their places. Beside what it holds, a
- * device keeps room for the inputs of any of it.
+ * DeviceRooms is what a group of devices holds while it is decided. Devices and components are named by their
+ * places. Beside what it holds, a device keeps room for the inputs of any of it.
  */
 export class DeviceRooms {
   readonly components: readonly PlannedComponent[];

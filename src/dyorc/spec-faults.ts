@@ -16,7 +16,7 @@ const ROUNDING = 1e-6;
 /** A plan lists its devices, and each decision looks at those of its subcluster. */
 const MOST_DEVICES = 4096;
 
-/** workflowSpecFaults tells every fault of a spec that can be seen without the files that it names. */
+/** workflowSpecFaults reports every fault of a spec that can be seen without the files that it names. */
 export function workflowSpecFaults(spec: WorkflowSpec): Fault[] {
   return distinctFaults([
     ...nameFaults(spec),
@@ -43,7 +43,7 @@ function twice(names: readonly string[]): [string, number][] {
   return names.flatMap((name, i) => (names.indexOf(name) === i ? [] : [[name, i]]));
 }
 
-/** sourceFaults tells where requests of a workflow come from nowhere, or from two places. */
+/** sourceFaults reports where requests of a workflow come from nowhere, or from two places. */
 function sourceFaults({ workflows }: WorkflowSpec): Fault[] {
   return workflows.flatMap(({ name, runs, chain, program }, w) => {
     const at = `/workflows/${w}`;
@@ -55,7 +55,7 @@ function sourceFaults({ workflows }: WorkflowSpec): Fault[] {
   });
 }
 
-/** rateFaults tells where the load is said twice or not at all, and where shares do not divide it. */
+/** rateFaults reports where the load is said twice or not at all, and where shares do not divide it. */
 function rateFaults({ workflows, load, rps }: WorkflowSpec): Fault[] {
   const own = workflows.filter((one) => one.rps !== undefined).length;
   const shared = workflows.filter(({ share }) => share !== undefined).length;
@@ -138,7 +138,7 @@ function placementFaults({ placement, planner, components }: WorkflowSpec): Faul
   ];
 }
 
-/** workflowClusterFaults tells what a cluster lacks for workflows, and what of it contradicts itself or the spec. */
+/** workflowClusterFaults reports what a cluster lacks for workflows, and what of it contradicts itself or the spec. */
 export function workflowClusterFaults(cluster: OpenCluster, { planner, placement }: WorkflowSpec): Fault[] {
   const free = Object.values(cluster.devices).reduce((sum, device) => sum + (freeGpus(device) ?? 0), 0);
   const { subclusters = 1 } = planner ?? {};
@@ -188,7 +188,7 @@ export function workflowClusterFaults(cluster: OpenCluster, { planner, placement
   ];
 }
 
-/** givenFaults tells where a given placement asks for classes or devices that there are not. */
+/** givenFaults reports where a given placement asks for classes or devices that there are not. */
 function givenFaults(
   placement: readonly GivenDevices[],
   { devices }: OpenCluster,

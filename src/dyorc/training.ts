@@ -2,7 +2,7 @@ import type { Run } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
 import { expectedRows, type RequestSource, RunsOfChain } from '../workload/index.js';
 
-/** So many requests of a chain say what follows what. They are none of the sample's. */
+/** This many requests of a chain say what follows what. They are none of the sample's. */
 const DRAWN_RUNS = 1000;
 const TRAINING_SEED = 1;
 

@@ -17,7 +17,7 @@ import { type PlacingProblem, placedAsGiven, placedByTime, placedByWork } from '
 import type { SampleFigures, WorkflowQuestion } from './problem.js';
 import { meanRows, trainingRuns } from './training.js';
 
-/** The seed of the sample that plans are made for. Those that confirm a plan are others. */
+/** The seed of the sample that plans are made for. The seeds that confirm a plan are others. */
 export const WORKFLOW_SEED = 1;
 
 /** PlacedTrial is a placement, and what the plan's scheduler makes of the sample with it. */
@@ -74,7 +74,7 @@ export class PlacementTrials {
     );
   }
 
-  /** planned gives the workflows as a plan has them, but for the paths of their files. */
+  /** planned gives the workflows as a plan has them, except for the paths of their files. */
   planned(): readonly PlannedWorkflow[] {
     return this.workflows;
   }
@@ -104,7 +104,7 @@ export class PlacementTrials {
     };
   }
 
-  /** at places components on so many devices by the method of the spec and by who serves, and serves the sample. */
+  /** at places components on a given number of devices by the method of the spec and by who serves, and serves the sample. */
   at(counts: readonly ClassCount[]): PlacedTrial | Unplaced {
     const { method, spec, serving } = this.question.resolved;
     const problem = this.problemOf(counts);
@@ -144,7 +144,10 @@ export class PlacementTrials {
     return this.simulated(problem, placement, { serving: this.question.resolved.serving, seed }).figures;
   }
 
-  /** componentsFor lists the components of a plan. What no request calls, and no device holds where components never move, is none. */
+  /**
+   * componentsFor lists the components of a plan. A component that no request calls, and that no device holds
+   * where components never move, is left out.
+   */
   componentsFor(placement: readonly WorkflowDevice[], { scheduler }: PlanServing): PlannedComponent[] {
     const { components } = this;
     const classes = new Set(placement.map((device) => device.class));
@@ -207,7 +210,7 @@ export class PlacementTrials {
     return found;
   }
 
-  /** What was simulated before is not simulated again. */
+  /** The simulations so far, so that none is done again. */
   private readonly made = new Map<string, ReturnType<WorkflowQuestion['simulate']>>();
 }
 

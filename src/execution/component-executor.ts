@@ -24,7 +24,7 @@ import { absoluteDigests, type ModelDigests } from './verified-model.js';
 
 /** BatchTask is a task of a batch: where its inputs come from, and the number under which its outputs are kept. */
 export interface BatchTask {
-  /** It must not be in use: a task's outputs are kept until they are dropped. */
+  /** A number that must not be in use: a task's outputs are kept until they are dropped. */
   readonly id: number;
   /** How many rows of the batch it takes; 1 by default. */
   readonly rows?: number;
@@ -44,7 +44,7 @@ export interface ExecutedBatch extends RunTimes {
 
 /** ComponentLoadOptions says what batches of a model look like, and how its session is made. */
 export interface ComponentLoadOptions extends BatchTensors, Partial<SessionChoice> {
-  /** What the bytes of a model must be that is loaded from its file. */
+  /** The digests that a model loaded from its file must have. */
   readonly digests?: ModelDigests;
 }
 
@@ -163,7 +163,7 @@ export class CallingExecutor implements ComponentExecutor {
       return (await this.calls.call(`load ${modelPath}`, request)).answer;
     };
     if (digests === undefined || digests.data.length === 0) return await load(digests && { digests });
-    // What a session has mapped of it stays when the folder is gone.
+    // The parts of it that a session has mapped stay when the folder is gone.
     return await withTemporaryFolder('model', (folder) =>
       load({ digests: absoluteDigests(digests), folder }),
     );

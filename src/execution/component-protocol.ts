@@ -7,8 +7,8 @@ export interface KeptInput {
   readonly kept: number;
   readonly name: string;
   /**
-   * Whether nothing takes it afterwards: its memory moves into the run where it can, and it is gone when the run has
-   * ended well.
+   * isLast says whether nothing takes it afterwards: its memory moves into the run where it can, and it is
+   * gone when the run has ended well.
    */
   readonly isLast?: boolean;
 }

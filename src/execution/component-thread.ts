@@ -13,7 +13,7 @@ import { ChangedFilesError } from './verified-model.js';
 
 interface Done {
   readonly value: unknown;
-  /** What moves to the main thread with it. */
+  /** The memory that moves to the main thread with it. */
   readonly moved?: readonly ArrayBuffer[];
 }
 

@@ -38,9 +38,9 @@ interface Model {
 }
 
 /**
- * Components are the models of one device in the child process, each with its session in a thread of its own, and the
- * outputs that are kept. One batch is executed at a time, in the order in which batches are asked for; loads and
- * releases go on meanwhile.
+ * Components are the models of one device in the child process, each with its session in a thread of its own,
+ * and the outputs that are kept. Batches are executed one at a time, in the order in which they are asked
+ * for; loads and releases go on meanwhile.
  */
 export class Components {
   private readonly kept = new KeptOutputs();
@@ -162,7 +162,10 @@ export class Components {
     }
   }
 
-  /** A batch that failed may be tried again, so that its inputs must be there. What a thread took with it is lost. */
+  /**
+   * A batch that failed may be tried again, so that its inputs must be there. Tensors that a thread took with
+   * it are lost.
+   */
   private giveBack({ taken }: BatchInputs, feeds: Tensors): void {
     const others = { ...feeds };
     for (const { kept, movedTo } of taken) {
@@ -213,7 +216,10 @@ export class Components {
     return { answer: {}, ...(await this.runs.read(id, () => this.kept.lend(id, names))) };
   }
 
-  /** What batches that were asked for before take or give is dropped after their end, and what is fetched after that. */
+  /**
+   * Outputs that earlier batches take or give are dropped after the end of those batches, and fetched outputs
+   * after the fetch.
+   */
   private async drop(ids: readonly number[]): Promise<ComponentAnswer> {
     // A number that is being dropped already may be in use again when this comes to it.
     const own = new Set(ids.filter((id) => !this.dropping.has(id)));
@@ -246,7 +252,7 @@ export class Components {
     return { models: this.models.size + this.releasing, batches: this.runs.size, ...this.kept.totals };
   }
 
-  /** What was asked for before is done first. */
+  /** Earlier requests are done first. */
   private async close(): Promise<ComponentAnswer> {
     this.isClosing = true;
     await Promise.allSettled([...this.loads]);

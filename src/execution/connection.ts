@@ -59,7 +59,10 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
   private models = new Set<Promise<void>>();
   private nextId = 0;
   private gone: Failure | undefined;
-  /** Whether this executor has killed the child, so that the child's end says nothing about memory. */
+  /**
+   * killing says whether this executor has killed the child, so that the child's end says nothing about
+   * memory.
+   */
   private killing = false;
   private closing: Promise<void> | undefined;
 
@@ -114,7 +117,7 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
 
   /** close sends a last request, and kills the child when it is not gone in the grace time. */
   close(request: Extract<Request, { op: 'close' }>, graceMs: number = GRACE_MS): Promise<void> {
-    // One that closes already may be given less time.
+    // A connection that is closing already may be given less time.
     const kill = setTimeout(() => this.kill(), graceMs);
     void this.exited.then(() => clearTimeout(kill));
     this.closing ??= this.closeNow(request);
@@ -123,7 +126,7 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
 
   private async closeNow(request: Extract<Request, { op: 'close' }>): Promise<void> {
     this.child.process.ref();
-    // They go another way, on which this would overtake them.
+    // The models are sent another way, on which this message would overtake them.
     await Promise.all([...this.models]);
     this.call('close', request).catch(() => {});
     await this.exited;

@@ -11,7 +11,7 @@ export interface Device {
   readonly provider: Provider;
   /** The number of CPU threads, for `cpu` only; absent, it means all of the host's threads. */
   readonly threads?: number;
-  /** Which of several equal devices is meant, for `cuda`, `tensorrt` and `dml` only. */
+  /** The number of the device among several equal ones, for `cuda`, `tensorrt` and `dml` only. */
   readonly deviceId?: number;
   /**
    * The factor of an emulated slower device, at least 1: results are held back to this multiple of the measured time.

@@ -1,4 +1,4 @@
-/** DtypeInfo tells how ONNX Runtime for Node stores an element type, and its name in the Open Inference Protocol. */
+/** DtypeInfo says how ONNX Runtime for Node stores an element type, and its name in the Open Inference Protocol. */
 export interface DtypeInfo {
   readonly bytes: number;
   readonly array: NumericArrayConstructor;

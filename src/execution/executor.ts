@@ -120,7 +120,7 @@ class ChildExecutor implements Executor {
       return (await this.connection.call(`load ${modelPath}`, request)).answer;
     };
     if (digests === undefined || digests.data.length === 0) return await load(digests && { digests });
-    // What a session has mapped of it stays when the folder is gone.
+    // The parts of it that a session has mapped stay when the folder is gone.
     return await withTemporaryFolder('model', (folder) =>
       load({ digests: absoluteDigests(digests), folder }),
     );

@@ -16,7 +16,7 @@ export function freeMemory(bytes: Uint8Array): void {
   if (buffer.byteLength < LEAST_BYTES || bytes.byteLength < buffer.byteLength) return;
   nowhere ??= closedPort();
   try {
-    // What is moved to a port that is closed goes nowhere.
+    // Memory that is moved to a port that is closed goes nowhere.
     nowhere.postMessage(undefined, [buffer as ArrayBuffer]);
   } catch {
     // Memory that cannot be moved is left to the garbage collector.

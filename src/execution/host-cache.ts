@@ -39,14 +39,14 @@ export interface HostCacheStats {
 interface Cached {
   readonly model: ModelBytes;
   readonly bytes: number;
-  /** What was verified of it. */
+  /** The digests that were verified of it. */
   readonly verified: string;
 }
 
 /**
- * HostCache keeps the bytes of models that were used last, for loads onto devices. What it keeps stays within its limit; what is
- * being read or loaded meanwhile comes on top. A model that does not fit is read and not kept. Files that change on disk
- * are not read again, but for other digests.
+ * HostCache keeps the bytes of models that were used last, for loads onto devices. The kept bytes stay within
+ * its limit; bytes that are being read or loaded meanwhile come on top. A model that does not fit is read and
+ * not kept. Files that change on disk are not read again, but for other digests.
  */
 export class HostCache {
   private readonly limitBytes: number;
@@ -73,9 +73,10 @@ export class HostCache {
   }
 
   /**
-   * get gives a model's bytes, and reads them where they are not kept. Those of one model are read once, also where several
-   * ask for it meanwhile. With `digests`, its files of external data are those that these name, and all have their digests,
-   * which takes about 1 s for each 1 to 2 GB when they are read. Without, it has no external data.
+   * get gives a model's bytes, and reads them where they are not kept. The bytes of one model are read once,
+   * also where several callers ask for them meanwhile. With `digests`, its files of external data are those
+   * that these name, and all have their digests, which takes about 1 s for each 1 to 2 GB when they are read.
+   * Without, it has no external data.
    * @throws ChangedModelError with every file that cannot be read or is not what its digest says
    */
   async get(path: string, digests?: ModelDigests): Promise<ModelBytes> {
@@ -156,7 +157,7 @@ function verifiedText(digests: ModelDigests | undefined): string {
   return [digests.sha256, ...digests.data.map(text)].join('\n');
 }
 
-/** The event loop turns after each piece of so many bytes: some 10 ms. */
+/** The event loop turns after each piece of this many bytes: some 10 ms. */
 const PIECE_BYTES = 2 ** 24;
 
 async function sha256OfBytes(bytes: Uint8Array): Promise<string> {

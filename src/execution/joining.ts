@@ -64,7 +64,7 @@ export function joinedParts(parts: readonly TensorData[], axis: number, make: Ma
   return stacked;
 }
 
-/** splitFault says why a tensor cannot be split into parts of so many rows along an axis; undefined where it can. */
+/** splitFault says why a tensor cannot be split into parts of a given number of rows along an axis; undefined where it can. */
 export function splitFault(
   tensor: TensorData,
   axis: number,

@@ -27,7 +27,7 @@ export class KeptOutputs {
   private readonly kept = new Map<number, Map<string, KeptTensor>>();
   private bytes = 0;
 
-  /** What is kept: tasks, outputs, and bytes of memory. */
+  /** The totals kept: tasks, outputs, and bytes of memory. */
   get totals(): { readonly kept: number; readonly outputs: number; readonly bytes: number } {
     let outputs = 0;
     for (const of of this.kept.values())
@@ -40,7 +40,7 @@ export class KeptOutputs {
   }
 
   /**
-   * keep keeps a task's outputs. Their memory belongs to it from now on, but for buffers that others have a part in, of
+   * keep keeps a task's outputs. Their memory belongs to it from now on, except for buffers that others have a part in, of
    * which it keeps copies.
    * @param owned the buffers of this batch that an output owns already; those of these outputs are added
    * @throws Error where the number is in use

@@ -13,7 +13,7 @@ export interface Failure {
 export interface End {
   /** The last lines that the child wrote. */
   readonly words: string;
-  /** Whether the executor has killed the child because it did not end by itself. */
+  /** killing says whether the executor has killed the child because it did not end by itself. */
   readonly killing: boolean;
   /** The memory guard's account, where a guard watched the child. */
   readonly memory: { readonly why: string | undefined; readonly bytes: number } | undefined;

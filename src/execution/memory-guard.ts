@@ -1,6 +1,8 @@
 import { availableMemoryBytes, heldBytes, memoryText } from './memory.js';
 
-/** The guard looks this often. One thread reaches 2 GB/s, so that 100 MB may be taken between two looks. */
+/**
+ * The guard looks this often. A single thread can take 2 GB/s, so that 100 MB may be taken between two looks.
+ */
 const INTERVAL_MS = 50;
 /** This share of the memory that is available at the start is left to the rest of the machine, but at most 2 GiB. */
 const RESERVE_SHARE = 0.1;
@@ -10,7 +12,10 @@ const MOST_RESERVE_BYTES = 2 * 2 ** 30;
 export interface MemoryGuardOptions {
   /** The most that the processes may hold; by default what is available at the start, less 10 % (at most 2 GiB). */
   readonly limitBytes?: number | undefined;
-  /** These give the bytes that a process holds, and those that are available; by default they ask the system. */
+  /**
+   * These functions give the bytes that a process holds, and those that are available; by default they ask
+   * the system.
+   */
   readonly held?: (pid: number) => number | undefined;
   readonly available?: () => number;
 }

@@ -1,7 +1,7 @@
 /** The size of a piece is a multiple of this, so that similar bodies and batches share. */
 export const CLASS_BYTES = 64 * 1024;
 
-/** PoolLimits bounds what a pool keeps. What is not given has no limit. */
+/** PoolLimits bounds what a pool keeps. A limit that is absent does not apply. */
 export interface PoolLimits {
   readonly pieces?: number;
   readonly bytes?: number;
@@ -21,12 +21,12 @@ export class MemoryPool {
     this.most = { pieces, bytes };
   }
 
-  /** has says whether a piece for so many bytes is kept. */
+  /** has says whether a piece for a given number of bytes is kept. */
   has(bytes: number): boolean {
     return this.find(bytes) >= 0;
   }
 
-  /** take gives a piece of at least so many bytes, whose content is left over from its last use. */
+  /** take gives a piece of at least a given number of bytes, whose content is left over from its last use. */
   take(bytes: number): ArrayBuffer {
     const i = this.find(bytes);
     return i < 0 ? uncleared(classOf(bytes)) : this.remove(i);

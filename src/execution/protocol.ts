@@ -91,7 +91,7 @@ export type Reply<Answer = Answers[keyof Answers]> =
   | {
       readonly id: number;
       readonly error: string;
-      /** Whether it is that files are not what their digests say. */
+      /** isOfFiles says whether it is that files are not what their digests say. */
       readonly isOfFiles?: boolean;
     };
 

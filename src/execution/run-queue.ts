@@ -12,8 +12,9 @@ interface QueuedRun extends RunNames {
 }
 
 /**
- * RunQueue is the lock of a device: runs are done one at a time, in the order in which they are asked for. What else is
- * asked for meanwhile waits for the runs before it that concern it, and the runs behind it wait for that.
+ * RunQueue is the lock of a device: runs are done one at a time, in the order in which they are asked for. A
+ * request of another kind waits for the runs before it that concern it, and the runs behind it wait for that
+ * request.
  */
 export class RunQueue {
   private readonly runs = new Set<QueuedRun>();

@@ -6,9 +6,9 @@ import type { SessionChoice } from './session-choice.js';
 const LOG_ERRORS = 3;
 
 /**
- * sessionOptions gives the session options of everything that is measured or served. What a GPU's provider does not
- * implement runs on the CPU. Spinning is off: threads that spin after a run slow the neighbours that share the host's
- * cores.
+ * sessionOptions gives the session options of everything that is measured or served. Operators that a GPU's
+ * provider does not implement run on the CPU. Spinning is off: threads that spin after a run slow the
+ * neighbours that share the host's cores.
  */
 export function sessionOptions(
   device: Device,

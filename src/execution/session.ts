@@ -62,8 +62,9 @@ export async function timedSession(
 }
 
 /**
- * timedRun runs a model once, holds the result of an emulated device back, and gives the outputs that are asked for. What
- * other threads of this process compute meanwhile, such as a load, counts as computed by the run, up to its whole time.
+ * timedRun runs a model once, holds the result of an emulated device back, and gives the outputs that are
+ * asked for. The time in which other threads of this process compute meanwhile, such as for a load, counts as
+ * computed by the run, up to its whole time.
  */
 export async function timedRun(
   { device, session }: { readonly device: Device; readonly session: InferenceSession },

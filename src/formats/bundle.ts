@@ -16,7 +16,10 @@ export interface Bundle extends Emitted, PlanChecks {
   kind: 'bundle';
   target: DeployTarget;
   plan: BundleFile;
-  /** What clients call: the models of a pooled plan, a pipeline as one model, or workflows with what their programs export. */
+  /**
+   * The models that clients call: those of a pooled plan, a pipeline as one model, or workflows with what
+   * their programs export.
+   */
   models: BundledModel[];
   /** The partitions of a pooled plan; none for other plans. */
   partitions: BundledPartition[];

@@ -57,7 +57,7 @@ export const DEFAULT_QUANTILE = 0.95;
 /** CascadeLoad says which loads the plan is made for. */
 export interface CascadeLoad {
   maxRps: number;
-  /** [0, maxRps] is divided into so many ranges of equal size, each of which has a gear. Default 20. */
+  /** [0, maxRps] is divided into this many ranges of equal size, each of which has a gear. Default 20. */
   ranges?: number;
   /**
    * How often each range occurs: `zipf` (the k-th range is k times as rare as the first), `uniform`, or the path of a
@@ -74,7 +74,7 @@ export interface CascadePlanner {
   method?: CascadeMethod;
   /** Default: accuracy where only a latency is promised, else latency. */
   objective?: CascadeObjective;
-  /** Thresholds are chosen among so many quantiles of each model's certainties. Default 32. */
+  /** Thresholds are chosen among this many quantiles of each model's certainties. Default 32. */
   thresholds?: number;
   /** The largest batch that a model executes. Default: the largest that all profiles have. */
   batch?: number;

@@ -46,8 +46,8 @@ export function fieldChanges(before: unknown, after: unknown, path = ''): FieldC
 }
 
 /**
- * What is not compared of two plans: where they came from, and remarks on it. The placement is compared by the GPUs that
- * serve something else.
+ * The fields of two plans that are not compared: where they came from, and remarks on it. The placement is
+ * compared by the GPUs that serve something else.
  */
 const NOT_COMPARED: readonly string[] = [
   '$schema',
@@ -60,7 +60,7 @@ const NOT_COMPARED: readonly string[] = [
 ];
 
 /**
- * planChanges lists every field in which two plans of one kind differ, but for those that are told elsewhere, so that a field
+ * planChanges lists every field in which two plans of one kind differ, except for those that are told elsewhere, so that a field
  * which is new is told without a word here.
  * @param own what stands for fields of the plans whose parts are to be found again by other than their places
  * @param told the pointers of differences that are told elsewhere

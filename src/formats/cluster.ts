@@ -61,8 +61,8 @@ export function classGbps(
 }
 
 /**
- * linkGbps is the rate between devices of two classes, which is that of the slower of their links, or undefined where the
- * cluster names no rate of either. One Gbps is one bit per nanosecond.
+ * linkGbps is the rate between devices of two classes, which is that of the slower of their links, or
+ * undefined where the cluster names no rate of either. A rate of one Gbps is one bit per nanosecond.
  */
 export function linkGbps(
   cluster: Pick<OpenCluster, 'devices' | 'networkGbps'>,

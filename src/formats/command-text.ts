@@ -1,6 +1,6 @@
 /**
- * commandText writes arguments as a person gives them to `plan` in a shell, quoted where the shell needs it. A file whose
- * name begins with a dash is told from an option by `./` before it.
+ * commandText writes arguments as a person gives them to `plan` in a shell, quoted where the shell needs it.
+ * A file whose name begins with a dash is distinguished from an option by `./` before it.
  */
 export function commandText(args: readonly string[]): string {
   return shellText(['plan', ...args.map((one) => (isDashed(one) ? `./${one}` : one))]);

@@ -68,8 +68,9 @@ export interface CompareRow {
   readonly utilisation?: number;
   readonly utilisationByClass?: Readonly<Record<string, number>>;
   /**
-   * Whether the row is on the frontier: among the mixes at the same SLOs and margin, none is cheaper and as good, or
-   * better and as cheap. The throughput says how good a plan is, and of a cascade what was made best.
+   * frontier says whether the row is on the frontier: among the mixes at the same SLOs and margin, none is
+   * cheaper and as good, or better and as cheap. The throughput says how good a plan is, and of a cascade
+   * what was made best.
    */
   readonly frontier?: boolean;
   /** The reasons why there is no plan, or why none was found in time. */

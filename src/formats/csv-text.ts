@@ -14,9 +14,9 @@ export interface CsvLine {
 /** LineCells are a line's cells of the columns that were asked for, in their order, or why it is not a whole line. */
 export type LineCells = readonly string[] | { readonly wrong: string };
 
-/** A table has at most so many cells; the library takes some 150 bytes for each. */
+/** A table has at most this many cells; the library takes some 150 bytes for each. */
 export const MOST_CELLS = 3_000_000;
-/** One that is read in one step has fewer. */
+/** A table that is read in one step has fewer cells. */
 const MOST_CELLS_AT_ONCE = 100_000;
 /** smallCsvLines reads a CSV text as `csvLines` does, of at most 100,000 cells and in one step. */
 export function smallCsvLines(text: string): readonly CsvLine[] | { readonly faults: Fault[] } {
@@ -59,7 +59,7 @@ export function notCsv(error: Error): Fault {
   return fault(`it is not CSV: ${WORDS[code] ?? 'it cannot be read'}${place}`);
 }
 
-/** What the library refuses with the options that are used here. */
+/** The words for errors of the library that the options used here can cause. */
 const WORDS: Readonly<Record<string, string>> = {
   CSV_INVALID_CLOSING_QUOTE:
     'a quotation mark is followed by more text of its cell; write it twice within a cell',

@@ -25,7 +25,7 @@ export interface EngineIngress {
 
 /** EngineMeasurement says how the figures came about. */
 export interface EngineMeasurement {
-  /** The name and version that the server tells. */
+  /** The name and version that the server reports. */
   server?: string;
   /** How many requests were answered by stages, and how many the ingress alone answered. */
   requests?: number;

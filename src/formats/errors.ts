@@ -6,7 +6,7 @@ export interface Fault {
   readonly message: string;
   /** The option of the library that `path` names, where it names one. */
   readonly option?: string;
-  /** This stands for so many faults that are counted and not told. */
+  /** This stands for this many faults that are counted and not reported. */
   readonly more?: number;
 }
 
@@ -55,7 +55,7 @@ export function distinctFaults(faults: readonly Fault[]): Fault[] {
   return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
 }
 
-/** moreFaults makes the fault that stands for faults which are counted and not told. */
+/** moreFaults makes the fault that stands for faults which are counted and not reported. */
 export function moreFaults(more: number, path = ''): Fault {
   return { path, message: `… and ${more} more ${more === 1 ? 'fault' : 'faults'}`, more };
 }
@@ -117,7 +117,7 @@ export class InterruptedError extends Error {
 /** LibraryOption is an option of the library, as the place of a fault or a part of a sentence. */
 export interface LibraryOption {
   readonly option: string;
-  /** What was given for it, or what of that is meant. */
+  /** The value that was given for it, or the part of it that is meant. */
   readonly given?: string;
   /** In a text it stands as `optionMark` writes it, behind which is what was given. */
   toString(): string;

@@ -19,7 +19,7 @@ export interface GateCheck {
   model?: string;
   /** Of `difference`: the figure of two plans that is judged, such as cost. */
   figure?: string;
-  /** Whether threshold and value are shares of the earlier figure. */
+  /** relative says whether threshold and value are shares of the earlier figure. */
   relative?: boolean;
   /** The file that is judged, where a command judges several. */
   file?: string;

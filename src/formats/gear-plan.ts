@@ -13,11 +13,11 @@ export interface GearPlan extends Emitted {
   /** How the plan was found. */
   method: CascadeMethod;
   notes?: string[];
-  /** Whether it is proved that no plan is better. */
+  /** status says whether it is proved that no plan is better. */
   status: 'optimal' | 'feasible';
   /** false where an interruption ended the search. */
   reproducible?: boolean;
-  /** The gears that the search was allowed to simulate (`--work`), where it was told. */
+  /** The gears that the search was allowed to simulate (`--work`), where a limit was given. */
   work?: number;
   objective: GearObjective;
   /** The scheduler that serves the plan. */
@@ -62,7 +62,7 @@ export interface SingleAccuracy {
 }
 
 /**
- * isOfBestSingle tells whether a plan is of a version that names the best single model, as plans that were made from records
+ * isOfBestSingle returns whether a plan is of a version that names the best single model, as plans that were made from records
  * do then.
  */
 export function isOfBestSingle({ version }: Pick<GearPlan, 'version'>): boolean {
@@ -123,11 +123,11 @@ export interface GearObjective {
 
 /** GearScope says which cascades a proof is about. */
 export interface GearScope {
-  /** Cascades of up to so many models, each of which comes once. */
+  /** Cascades of up to this many models, each of which comes once. */
   mostModels: number;
   /** Models come in any order, or from cheaper to dearer ones. */
   orders: 'any' | 'cheaper-first';
-  /** All thresholds, or so many quantiles of each model's certainties. */
+  /** All thresholds, or this many quantiles of each model's certainties. */
   thresholds: 'all' | number;
 }
 
@@ -222,7 +222,7 @@ export interface Gear {
   p95Ms: number;
   /** The share of the time in which the busiest device was busy, simulated at the highest rate of the range. */
   utilization: number;
-  /** What keeps a more accurate cascade from being used. */
+  /** The limit that keeps a more accurate cascade from being used. */
   limitedBy?: GearLimit;
 }
 
@@ -233,7 +233,7 @@ export interface GearStep {
   threshold?: number;
   /** The share of requests that come to the step. */
   visits: number;
-  /** A batch starts when so many requests wait. */
+  /** A batch starts when this many requests wait. */
   minQueue: number;
   /** The share of the step's requests that each device which holds the model serves, in the order of the placement. */
   loadShares: number[];
@@ -243,7 +243,10 @@ export interface GearStep {
 export interface GearLimit {
   /** The next more accurate cascade's accuracy. */
   accuracy: number;
-  /** It needs more time than devices have (load), or requests would be late (latency). */
+  /**
+   * The kind of limit: the cascade needs more time than devices have (load), or requests would be late
+   * (latency).
+   */
   by: 'load' | 'latency';
   /** The model that needs most of the time. */
   stage: string;

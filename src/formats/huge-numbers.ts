@@ -8,5 +8,8 @@ export function isHugeWhole(text: string): boolean {
   return text.length > 12 && WHOLE.test(text) && Math.abs(Number(text.replaceAll('_', ''))) > MOST_WHOLE;
 }
 
-/** HUGE says why a whole number is refused that a double may not hold. It is told behind the number as it is written. */
+/**
+ * HUGE says why a whole number is refused that a double may not hold. It is written behind the number as the
+ * file has it.
+ */
 export const HUGE = `whole numbers beyond ${MOST_WHOLE} (2^53 - 1) are not told apart; give one nearer to 0`;

@@ -23,7 +23,7 @@ export function jsonFindings(text: string): JsonFindings {
   return { fault, twice: scan.twice, huge: scan.huge };
 }
 
-/** Of a longer text no place is told: it is no person's, and to look for one would take long. */
+/** Faults of a longer text have no place: no person wrote it, and finding the place would take long. */
 const MOST_LETTERS = 64 * 1024 * 1024;
 
 /**

@@ -8,9 +8,9 @@ export const LINT_REPORT = 'lint.json';
 export interface LintReport extends Emitted {
   kind: 'lint-report';
   target: DeployTarget;
-  /** What the engine refuses, or what would not serve the plan. */
+  /** The findings that the engine refuses, or that would not serve the plan. */
   faults: LintFinding[];
-  /** What may go wrong, or what the engine does otherwise than the plan. */
+  /** The findings that may go wrong, or where the engine does otherwise than the plan. */
   warnings: LintFinding[];
 }
 

@@ -45,7 +45,7 @@ export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   sendLatenessMs?: SimulatedLatency;
   /** The digest of the plan that the server serves, where it tells. */
   planSha256?: string;
-  /** The notes of that plan, where the server tells and there are any. */
+  /** The notes of that plan, where the server reports them and there are any. */
   notes?: string[];
   /** How the server schedules, with every choice of its policy, where it tells. */
   serving?: PlanServing;
@@ -53,9 +53,9 @@ export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   sends?: LoadSends[];
   /** How many of the answers to labelled samples are right; absent where nobody gave labels. */
   labelled?: LabelledOutcomes;
-  /** Which models of a cascade answered; absent where the server does not tell. */
+  /** The models of a cascade that answered; absent where the server does not say. */
   answeredBy?: LoadAnsweredBy[];
-  /** What the server says of the load; absent where it does not tell. */
+  /** The server's own figures of the load; absent where it has none. */
   served?: LoadServed[];
   /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];

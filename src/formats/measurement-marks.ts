@@ -55,7 +55,7 @@ export function measurementNotes(
 
 /**
  * measurementFaults refuses every class of every profile whose figures `measurementNotes` would tell of, with what to do
- * about each kind. Where several stages or cases use one profile, its faults are told once, for all their figures.
+ * about each kind. Where several stages or cases use one profile, its faults are reported once, for all their figures.
  */
 export function measurementFaults(figures: readonly ProfileFigures[]): Fault[] {
   // An alias has the figures of its class, and so their faults.

@@ -12,7 +12,10 @@ export interface NoPlan extends Emitted {
     readonly trials: number;
     /** The share of its rate that every model holds in that plan. */
     readonly heldShare: number;
-    /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
+    /**
+     * judgedBy says whether that is by the mean over the seeds of the search, or by the lower end over
+     * others.
+     */
     readonly judgedBy?: 'mean' | 'lower-end';
   };
   /**
@@ -20,7 +23,10 @@ export interface NoPlan extends Emitted {
    * that it tried.
    */
   reasons: readonly NoPlanReason[];
-  /** What is to be known of the spec and its files, as a plan would say it: classes that no profile has, among others. */
+  /**
+   * The notes on the spec and its files, as a plan would have them: classes that no profile has, among
+   * others.
+   */
   notes?: readonly string[];
   models: readonly NoPlanModel[];
   /** With an explanation: whether the search for SLOs that have a plan was finished. */
@@ -54,9 +60,9 @@ export interface NoPlanReason {
   /** The device class. */
   readonly class?: string;
   readonly sloMs?: number;
-  /** What the margin and the filling of a batch leave of the SLO. */
+  /** The rest of the SLO after the margin and the filling of a batch. */
   readonly leftMs?: number;
-  /** What the fastest pipeline takes, or the whole model on the class. */
+  /** The latency of the fastest pipeline, or of the whole model on the class. */
   readonly latencyMs?: number;
   readonly overMs?: number;
   /** The whole GPUs that are free, by class. */
@@ -68,12 +74,12 @@ export interface NoPlanReason {
   /** The mean rate that was asked for, and the one that the devices of these stages can serve. */
   readonly rps?: number;
   readonly servedRps?: number;
-  /** What the model holds in the plan that comes closest, as a rate and as a share of `rps`. */
+  /** The rate that the model holds in the plan that comes closest, beside its share of `rps`. */
   readonly heldRps?: number;
   readonly heldShare?: number;
   /** The share of its requests that must be in time. */
   readonly attainment?: number;
-  /** What the weights take, and what a device has. */
+  /** The memory that the weights take, and the memory that a device has. */
   readonly neededGiB?: number;
   readonly memoryGiB?: number;
   /** Of cascades: which ones the reason is about. */

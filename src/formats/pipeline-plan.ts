@@ -11,7 +11,7 @@ export interface PipelinePlan extends Emitted {
   /** How the plan was found. */
   method: PipelineMethod;
   notes?: string[];
-  /** Whether it is proved that no plan costs less; absent where the spec fixes the plan. */
+  /** status says whether it is proved that no plan costs less; absent where the spec fixes the plan. */
   status?: 'optimal' | 'feasible';
   /** False where a clock or an interruption ended the search. */
   reproducible?: boolean;
@@ -24,11 +24,14 @@ export interface PipelinePlan extends Emitted {
   share?: ClusterShare;
   /** Where there are applications, the least of their SLOs. */
   sloMs: number;
-  /** What clients call, where that is not the plan's name. Every request is judged by the SLO of its application. */
+  /**
+   * The applications that clients call, where they are not the plan itself by its name. Every request is
+   * judged by the SLO of its application.
+   */
   applications?: PlannedApplication[];
   /** The share of requests that must be in time, of each application. */
   attainment: number;
-  /** What the sample meets besides, with the share that does. */
+  /** The further objectives that the sample meets, with the share that does. */
   objectives?: PlannedObjective[];
   load?: PipelineLoad;
   /** The mean rate that the plan was made for. */
@@ -176,7 +179,7 @@ export interface PlannedStage {
   standby?: number;
   /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
   latencyUsByBatch: (number | null)[];
-  /** Which latencies of the profile these are; medians where absent. */
+  /** The quantile of the profile's latencies that these are; medians where absent. */
   latencyQuantile?: LatencyQuantile;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;
@@ -239,7 +242,7 @@ export interface PlannedShared {
 
 /** StageClassUse says how many GPUs of a class the plan uses. */
 export interface StageClassUse {
-  /** Whether the class is emulated, as its profiles say. */
+  /** emulated says whether the class is emulated, as its profiles say. */
   emulated?: true;
   /** The whole GPUs that are up. */
   used: number;
@@ -261,6 +264,6 @@ export interface StagePlacement {
   virtual: number;
   /** The names of the stages whose models it holds. */
   stages: string[];
-  /** Whether it is down until it is activated. */
+  /** standby says whether it is down until it is activated. */
   standby?: true;
 }

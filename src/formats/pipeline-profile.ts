@@ -6,13 +6,13 @@ export interface PipelineProfile extends Emitted {
   name: string;
   profiles: {
     path: string;
-    /** Whether it was measured now, as it was missing. */
+    /** measured says whether it was measured now, as it was missing. */
     measured: boolean;
   }[];
   samples?: CountedSamples;
-  /** What was recorded of the models of a cascade on labelled samples. */
+  /** The records of the models of a cascade on labelled samples. */
   family?: RecordedFamily;
-  /** What the program of a workflow called for samples. */
+  /** The calls that the program of a workflow made for samples. */
   recorded?: SampledRuns;
   warnings: string[];
 }
@@ -31,7 +31,7 @@ export interface SampledStage {
   name: string;
   visits: number;
   scaleFactor: SampledShare;
-  /** What the scale factor would be if verdicts did not depend on one another. */
+  /** The scale factor that would follow if verdicts did not depend on one another. */
   independentScaleFactor: number;
   edges: SampledEdge[];
 }
@@ -50,7 +50,7 @@ export interface SampledEdge extends SampledShare {
   of: number;
   /** The share as the spec has it now. */
   probability: number;
-  /** What the spec had before. */
+  /** The probability that the spec had before. */
   probabilityBefore?: number;
 }
 

@@ -21,16 +21,21 @@ export interface PipelineSpec {
   applications?: PipelineApplication[];
   /** The share of requests that must be in time, of each application. Default 0.99. */
   attainment?: number;
-  /** What the sample must meet besides. Requests are judged by `sloMs` when the plan serves. */
+  /**
+   * The further objectives that the sample must meet. Requests are judged by `sloMs` when the plan serves.
+   */
   objectives?: FurtherObjective[];
-  /** Which latencies of the profiles are planned with, where a stage says nothing else. Default p50. */
+  /**
+   * The quantile of the profiles' latencies that is planned with, where a stage does not give its own.
+   * Default p50.
+   */
   latencyQuantile?: LatencyQuantile;
   /** The sample of the load that the plan is made for. */
   load?: PipelineLoad;
   /** The mean rate alone, in place of a load. */
   rps?: number;
   planner?: PipelinePlanner;
-  /** What changes the replicas while the plan serves. Default none. */
+  /** The tuner that changes the replicas while the plan serves. Default none. */
   tuner?: PipelineTuner;
   /** The scheduler that the plan is to be served by. Default `room-first`. */
   serving?: PlanServing;
@@ -122,7 +127,7 @@ export interface PipelineEdge {
  */
 export interface WhenOutput {
   output: string;
-  /** Which element of a row is read. Default 0, where the output has one element for each row. */
+  /** The element of a row that is read. Default 0, where the output has one element for each row. */
   index?: number;
   atLeast?: number;
   below?: number;

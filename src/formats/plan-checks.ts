@@ -18,9 +18,12 @@ export type CheckedInput = (typeof CHECKED_INPUTS)[number];
 
 /** PlanChecks says against what a plan was checked before it was used. */
 export interface PlanChecks {
-  /** What the plan was compared with. */
+  /** The inputs that the plan was compared with. */
   checked?: CheckedInput[];
-  /** What it was made from and was not compared with, because that is gone, has changed or is not named; absent where that is nothing. */
+  /**
+   * The inputs that it was made from and was not compared with, because they are gone, have changed or are
+   * not named; absent where there are none.
+   */
   unchecked?: CheckedInput[];
 }
 

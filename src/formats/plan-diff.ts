@@ -19,7 +19,10 @@ export interface PlanDifference extends Emitted, GateVerdicts {
     readonly heldRps?: Partial<Changed>;
     /** A side is absent where its plan has no objective. */
     readonly sloMs: Partial<Changed>;
-    /** What a pipeline or cascade must hold, such as shares of requests in time; absent where it is the same. */
+    /**
+     * The objectives of a pipeline or cascade, such as shares of requests in time; absent where they are the
+     * same.
+     */
     readonly objectives?: ChangedWords;
     /** Of a cascade: the accuracy that is expected over the distribution of loads. */
     readonly accuracy?: Changed;
@@ -41,7 +44,10 @@ export interface PlanDifference extends Emitted, GateVerdicts {
   /** The loads that cascades serve differently, from lower to higher ones. */
   gears?: readonly GearDifference[];
   classes: readonly { readonly name: string; readonly used: Changed }[];
-  /** What the devices in use cost per hour, by the prices of each plan's cluster; absent where that is the same in one currency, or not known of both. */
+  /**
+   * The cost per hour of the devices in use, by the prices of each plan's cluster; absent where it is the
+   * same in one currency, or not known of both.
+   */
   hourlyCost?: Changed;
   /** The currencies of the plans' prices, where they are not one: their costs do not compare. */
   currency?: ChangedWords;
@@ -66,7 +72,7 @@ export interface FieldChange {
  */
 export interface StageDifference {
   readonly name: string;
-  /** What its replicas are, such as `1/2 L4`. */
+  /** The replicas of the stage, such as `1/2 L4`. */
   readonly devices: ChangedWords;
   readonly batch: Changed;
   readonly replicas: Changed;
@@ -90,7 +96,7 @@ export interface GearDifference {
   readonly batching: ChangedWords;
   readonly accuracy: Partial<Changed>;
   readonly p95Ms: Partial<Changed>;
-  /** Whether devices serve other shares of the same models' requests. */
+  /** sharesDiffer says whether devices serve other shares of the same models' requests. */
   readonly sharesDiffer: boolean;
 }
 

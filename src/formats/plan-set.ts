@@ -4,7 +4,7 @@ import type { PipelineObjective } from './pipeline-plan.js';
 /** PlanSet is what `plan solve` prints for several pipelines that share a cluster. */
 export interface PlanSet extends Emitted {
   kind: 'plan-set';
-  /** Whether it is proved that no plans for all of them cost less. */
+  /** status says whether it is proved that no plans for all of them cost less. */
   status: 'optimal' | 'feasible';
   /** The sum of the costs per hour, with the proved bound. */
   objective: PipelineObjective;

@@ -1,6 +1,6 @@
 /**
- * PolicyFile holds choices of a scheduler, for `--policy`. What it leaves out is as the plan or the scheduler has it. The
- * three families of schedulers have choices of their own.
+ * PolicyFile holds choices of a scheduler, for `--policy`. A choice that is left out is as the plan or the
+ * scheduler has it. The three families of schedulers have choices of their own.
  */
 export type PolicyFile = StageLocalChoices | ReservationChoices | WorkflowChoices;
 
@@ -146,9 +146,9 @@ export type PolicyGiven = string | PolicyChoices;
 
 /** PolicyChoices holds choices that somebody wrote down together, and where. */
 export interface PolicyChoices {
-  /** What faults write before the place of a choice, which is a JSON pointer. */
+  /** The prefix that faults write before the place of a choice, which is a JSON pointer. */
   readonly at: string;
-  /** The scheduler that the choices are made for, where it is told. */
+  /** The scheduler that the choices are made for, where the file names it. */
   readonly scheduler?: string | undefined;
   /** The choices by name: whole, or parts of them as `drop.share`. */
   readonly choices: Readonly<Record<string, unknown>>;

@@ -16,7 +16,7 @@ import type { FigureOverRuns } from './simulation-report.js';
 export interface PooledPlan extends Emitted {
   kind: 'pooled-plan';
   status: 'optimal' | 'feasible';
-  /** Whether the search can be repeated: false when a wall-clock limit ended it. */
+  /** reproducible says whether the search can be repeated: false when a wall-clock limit ended it. */
   reproducible?: boolean;
   /** The baseline that made this plan; its bound is then the baseline's own. */
   baseline?: 'no-partitioning' | 'dart-r';
@@ -37,7 +37,7 @@ export interface PooledPlan extends Emitted {
   planner: PlannerOptions;
   models: PlannedModel[];
   classes: Record<string, ClassUse>;
-  /** What the plan was seen to hold in simulation; only of a plan that was searched for that. */
+  /** The rates that the plan was seen to hold in simulation; only of a plan that was searched for that. */
   hold?: PlanHold;
   /** The virtual GPUs that serve. Each has an entry, or a long row of like ones has one. */
   placement: Placement[];
@@ -71,7 +71,7 @@ export interface PlanHold {
   moved?: number;
   /** The simulations that confirm it, one for each seed. */
   runs: HoldRuns;
-  /** One for each model, in order. */
+  /** The held rates of each model, in order. */
   models: HeldModel[];
 }
 
@@ -83,7 +83,7 @@ export interface HoldRuns {
   cv?: number;
   /** For so long arrive the requests that count. */
   durationS: number;
-  /** What comes before; absent in plans of earlier versions, whose runs began idle. */
+  /** The load before the measured part; absent in plans of earlier versions, whose runs began idle. */
   warmUp?: WarmUp;
   /** The confidence of the intervals of attainments. */
   confidence: number;
@@ -94,9 +94,9 @@ export interface HoldRuns {
  * are in SLOs: a model's own, and then the longest of all models.
  */
 export interface WarmUp {
-  /** For so many of its SLOs, each model gets twice its rate, which fills its queues. */
+  /** For this many of its SLOs, each model gets twice its rate, which fills its queues. */
   fillSlos: number;
-  /** For so many of the longest SLO, all models then get their rates. */
+  /** For this many of the longest SLO, all models then get their rates. */
   settleSlos: number;
 }
 
@@ -183,7 +183,7 @@ export interface PlannedPartition {
  * objective.
  */
 export interface ClassUse {
-  /** Whether the class is emulated, as its profiles say. */
+  /** emulated says whether the class is emulated, as its profiles say. */
   emulated?: true;
   /** The whole GPUs that the plan occupies. */
   used: number;

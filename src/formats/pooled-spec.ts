@@ -22,9 +22,12 @@ export interface PlanServing {
    * as a policy file has them.
    */
   policy?: Record<string, string | number | boolean | { [key: string]: unknown }>;
-  /** What changes the replicas of a pipeline while it serves. Default none. */
+  /** The tuner that changes the replicas of a pipeline while it serves. Default none. */
   tuner?: PlanTuner;
-  /** What the engine itself takes of a request's time, where the scheduler is that of another engine. Default nothing. */
+  /**
+   * The engine's own part of a request's time, where the scheduler is that of another engine. Default
+   * nothing.
+   */
   engine?: EngineFigures;
   /**
    * How much it counts that a request is in time, by what it sends as `priority`: such as `{ "1": 10, "2": 2 }`. Other
@@ -114,7 +117,7 @@ export type HoldArrivals = 'poisson' | 'uniform' | 'gamma';
 /** ObjectiveKind says what is optimised: the most throughput, or the least cost or power at given rates. */
 export type ObjectiveKind = 'throughput' | 'cost' | 'power';
 
-/** PlannerOptions holds the settings of the planner. What is left out takes its default. */
+/** PlannerOptions holds the settings of the planner. An option that is left out takes its default. */
 export interface PlannerOptions {
   /** Default throughput. */
   objective?: ObjectiveKind;
@@ -130,9 +133,9 @@ export interface PlannerOptions {
   batchFormation?: BatchFormation;
   /** Bound a partition's rate by its share of its server's link. Default true. */
   linkThroughput?: boolean;
-  /** What fills whole GPUs. Default pool. */
+  /** The group of virtual GPUs that fills whole GPUs. Default pool. */
   wholeGpusPer?: 'pool' | 'position' | 'class';
-  /** Whether virtual sizes may differ between the GPUs of a server. Default gpu. */
+  /** virtualPer says whether virtual sizes may differ between the GPUs of a server. Default gpu. */
   virtualPer?: 'gpu' | 'server';
   /** Search for the plan that holds most in simulation, rather than the one that could serve most. */
   hold?: PlanToHold;

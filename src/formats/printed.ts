@@ -67,7 +67,7 @@ export interface Validation extends Emitted, GateVerdicts {
     | ({
         readonly path: string;
         readonly ok: false;
-        /** Whether the file, or one that it names, is not there. */
+        /** missing says whether the file, or one that it names, is not there. */
         readonly missing: boolean;
         readonly message: string;
         readonly faults: readonly PrintedFault[];

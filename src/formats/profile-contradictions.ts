@@ -22,7 +22,7 @@ const LEAST_OF_PARTS = 1 / 10;
 const MOST_SENDING_US = 2000;
 /** The most by which a machine that is busy with other work may stall figures that this program measured on it. */
 const MOST_STALL_US = 50_000;
-/** No stall makes a figure so many times another, but for the first millisecond, without being called unfit. */
+/** No stall makes a figure this many times another, except for the first millisecond, without being called unfit. */
 const MOST_STALLED = 200;
 const ANY_STALL_US = 1000;
 

@@ -109,7 +109,7 @@ export interface DeviceProfile {
   /** The factor of an emulated device: results are held back to this multiple of the measured time. */
   slowdown?: number;
   emulated?: true;
-  /** Whether its figures come from the files of another tool. */
+  /** imported says whether its figures come from the files of another tool. */
   imported?: true;
   driver?: string;
   memoryBytes?: number;
@@ -120,8 +120,9 @@ export interface DeviceProfile {
   pairLatencyUs?: LatencyTable;
   wholeLatencyUs?: WholeLatency;
   /**
-   * What of `wholeLatencyUs` the run within the executor takes; the rest is sending a batch there and its outputs back.
-   * Absent where latencies are of the run alone, as earlier versions and other tools measured them.
+   * The part of `wholeLatencyUs` that the run within the executor takes; the rest is sending a batch there
+   * and its outputs back. Absent where latencies are of the run alone, as earlier versions and other tools
+   * measured them.
    */
   wholeExecutionUs?: WholeLatency;
   /** Other spans of layers that were timed in one piece. */
@@ -142,25 +143,28 @@ export interface Measurement {
   pauseMs?: number;
   /** How its blocks were asked for; absent where they are another profile's. */
   partition?: { method: 'greedy' | 'min-transfer'; blocks: number };
-  /** What was asked for of a profile that is not complete: `resume` goes on with it. */
+  /** The cells that were asked for of a profile that is not complete: `resume` goes on with it. */
   asked?: {
     /** Devices as the command line writes them. */
     devices: string[];
     batch: number[];
     virtual: number[];
   };
-  /** Whether everything was measured; false when it was interrupted, and profiling with `resume` goes on. */
+  /**
+   * complete says whether everything was measured; false when it was interrupted, and profiling with `resume`
+   * goes on.
+   */
   complete?: boolean;
   /** The sum of the blocks' medians over the whole model's, by class, virtual size and batch. */
   blockSumOverWhole?: Record<string, WholeLatency>;
   /**
-   * What blocks and pairs of blocks say of the whole model over what it took, by class, virtual size and batch: how well
-   * latencies of spans that were not timed are known.
+   * The latency of the whole model as blocks and pairs of blocks predict it, over the measured one, by class,
+   * virtual size and batch: how well latencies of spans that were not timed are known.
    */
   predictedOverWhole?: Record<string, WholeLatency>;
   /**
-   * What measured latencies were multiplied by after a load on a server (`plan verify --correct`), by class, virtual
-   * size and batch.
+   * The factors that measured latencies were multiplied by after a load on a server (`plan verify
+   * --correct`), by class, virtual size and batch.
    */
   correctedBy?: Record<string, WholeLatency>;
   /**
@@ -168,7 +172,7 @@ export interface Measurement {
    * largest magnitude of that output.
    */
   boundaryChange?: number;
-  /** Which figures are unfit; absent where none is. Before version 1.4 only the warnings say so. */
+  /** The figures that are unfit; absent where none is. Before version 1.4 only the warnings say so. */
   unfit?: UnfitFigures[];
   warnings?: string[];
 }

@@ -32,7 +32,10 @@ export function isReadIn({ tasks, reads }: Pick<Run, 'tasks' | 'reads'>): boolea
 /** RunTask is a call of a component. */
 export interface RunTask {
   component: string;
-  /** What it gets: the outputs of tasks before it, and the request. One that it gets twice stands here twice. */
+  /**
+   * The inputs of the call: the outputs of tasks before it, and the request. An input that it gets twice is
+   * listed twice.
+   */
   inputs: (number | 'request')[];
   /** The tasks whose values were read before the call was made. Without any, it was known when the request came. */
   after: number[];

@@ -17,13 +17,19 @@ export interface SchedulerComparison extends Emitted, PlanChecks {
   runs: number;
   /** The confidence of the intervals, by Student's t; absent where there are no two runs. */
   confidence?: number;
-  /** Whether it was finished; false when it was interrupted: runs are missing, and schedulers may be. */
+  /**
+   * complete says whether it was finished; false when it was interrupted: runs are missing, and schedulers
+   * may be.
+   */
   complete: boolean;
   workload: SimulatedWorkload;
-  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  /**
+   * transfers says whether transfers took the time of the cluster's links, or none, as in the server of a
+   * bundle.
+   */
   transfers: 'links' | 'none';
   execution: SimulatedExecution;
-  /** What the engine itself takes, where its figures were simulated. */
+  /** The engine's own figures, where they were simulated. */
   engine?: EngineFigures;
   /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
   verdicts?: SimulatedVerdicts;

@@ -10,15 +10,19 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   /** The seed; with the inputs and options here, it gives the same bytes again. */
   seed: number;
   /**
-   * Whether the run was finished. False means that it was interrupted, and that figures cover only the time until then.
+   * complete says whether the run was finished. False means that it was interrupted, and that figures cover
+   * only the time until then.
    */
   complete: boolean;
   workload: SimulatedWorkload;
   scheduler: SimulatedScheduler;
-  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  /**
+   * transfers says whether transfers took the time of the cluster's links, or none, as in the server of a
+   * bundle.
+   */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
-  /** What the engine itself takes, where its figures were simulated. */
+  /** The engine's own figures, where they were simulated. */
   engine?: EngineFigures;
   /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
   verdicts?: SimulatedVerdicts;
@@ -29,7 +33,10 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   overall: SimulatedRequests;
   models: SimulatedModel[];
   drops: SimulatedDrop[];
-  /** What the devices cost that were in use; of pipelines only, and where every class that was used has a price. */
+  /**
+   * The cost of the devices that were in use; of pipelines only, and where every class that was used has a
+   * price.
+   */
   cost?: SimulatedCost;
   classes: Record<string, SimulatedClass>;
   pools: SimulatedPool[];
@@ -38,9 +45,9 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   windows?: SimulatedWindows;
   /** How the requests of a gear plan were answered. */
   cascade?: SimulatedCascade;
-  /** What it took to serve workflows. */
+  /** The work that serving workflows took. */
   workflows?: SimulatedWorkflows;
-  /** What became of requests by their priorities, where they have some. */
+  /** The outcomes of requests by their priorities, where they have some. */
   priorities?: SimulatedPriorities;
   /** The figures over several runs; those above are of the first of them. */
   runs?: SimulatedRuns;
@@ -50,15 +57,15 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
 export interface SimulatedCascade {
   /** The share of answered requests that were answered rightly; absent where none was answered. */
   accuracy?: number;
-  /** What the plan expects over its distribution of loads. */
+  /** The accuracy that the plan expects over its distribution of loads. */
   plannedAccuracy: number;
   /** The samples in the records. After the last one, the first was taken again. */
   samples: number;
   /** The share of answered requests that each model answered, and the share of these that is right. */
   answeredBy: { stage: string; share: number; accuracy?: number }[];
-  /** The share of time in which each gear was in force, beside the planned one. */
+  /** The share of time in which each gear was active, beside the planned one. */
   gears: { fromRps: number; toRps: number; plannedShare: number; share: number }[];
-  /** How often another gear came into force. */
+  /** How often another gear became active. */
   shifts: number;
   /** By windows of the same length as those of the report: the answered requests that arrived in each. */
   windows?: { fromS: number; accuracy?: number; p95Ms?: number; gear: number }[];
@@ -190,7 +197,7 @@ export interface SimulatedVerdicts {
 export interface SimulatedExecution {
   /** Executions take this multiple of the planned time. */
   slow: number;
-  /** Whether execution times vary: not at all, by the profile's spread, or with a stated cv. */
+  /** jitter says whether execution times vary: not at all, by the profile's spread, or with a stated cv. */
   jitter: 'none' | 'profile' | 'cv';
   cv?: number;
 }
@@ -267,7 +274,7 @@ export interface SimulatedCost {
 
 /** SimulatedClass says how busy the GPUs of a device class were. `utilisation` is from 0 to 1. */
 export interface SimulatedClass {
-  /** Whether the class is emulated, as its profiles say. */
+  /** emulated says whether the class is emulated, as its profiles say. */
   emulated?: true;
   /** Where devices come and go, those that are in use at the beginning. */
   virtualGpus: number;
@@ -280,7 +287,7 @@ export interface SimulatedClass {
   usedGpuS?: number;
   /** The price of that time, where the class has an hourly price. */
   cost?: number;
-  /** What its devices did of the time; of workflows only. */
+  /** The shares of time by what its devices did; of workflows only. */
   deviceTime?: DeviceTimeShares;
 }
 
@@ -341,7 +348,7 @@ export interface SimulatedLinkUse {
   busiest: number;
 }
 
-/** SimulatedWindows holds the figures of the run by windows of so many seconds. */
+/** SimulatedWindows holds the figures of the run by windows of a given number of seconds. */
 export interface SimulatedWindows {
   seconds: number;
   rows: SimulatedWindow[];

@@ -12,14 +12,17 @@ import type {
 export interface SimulationSweep extends Emitted, PlanChecks {
   kind: 'simulation-sweep';
   seed: number;
-  /** Whether the sweep was finished; false when it was interrupted: points are missing. */
+  /** complete says whether the sweep was finished; false when it was interrupted: points are missing. */
   complete: boolean;
   workload: SweptWorkload;
   scheduler: SimulatedScheduler;
-  /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
+  /**
+   * transfers says whether transfers took the time of the cluster's links, or none, as in the server of a
+   * bundle.
+   */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
-  /** What the engine itself takes, where its figures were simulated. */
+  /** The engine's own figures, where they were simulated. */
   engine?: EngineFigures;
   /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
   verdicts?: SimulatedVerdicts;
@@ -64,7 +67,7 @@ export interface SweptPoint {
 export interface LargestLoad {
   /** The target is reached at this load factor and, unless `atLeast`, missed 0.01 above. */
   loadFactor: number;
-  /** Whether it is the largest that was tried. */
+  /** atLeast says whether it is the largest that was tried. */
   atLeast: boolean;
 }
 

@@ -15,7 +15,7 @@ const COMMA = ','.charCodeAt(0);
 const COLON = ':'.charCodeAt(0);
 const [LIST, MAP, LIST_END, MAP_END] = ['[', '{', ']', '}'].map((letter) => letter.charCodeAt(0));
 
-/** Files that other tools wrote may have so many: events of a profiler, requests of a schedule. */
+/** Files that other tools wrote may have this many: events of a profiler, requests of a schedule. */
 const MOST_FOREIGN_VALUES = 3_000_000;
 
 /**
@@ -77,7 +77,7 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-/** These letters are no marks: of them alone no text of YAML makes many values. */
+/** Letters, digits and these few signs are no marks of YAML: a text of them alone never makes many values. */
 const PLAIN = /[^\p{L}\p{N} ._/]/gu;
 
 /**

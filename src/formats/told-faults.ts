@@ -1,6 +1,6 @@
 import { type Fault, faultInFile, InputError, MissingError, MOST_FAULTS, moreFaults } from './errors.js';
 
-/** Faults are told once among the first so many; later ones are counted each time that they are met. */
+/** Faults are reported once among the first this many; later ones are counted each time that they are met. */
 const MOST_KNOWN = 1000;
 
 /**
@@ -54,7 +54,7 @@ export class ToldFaults {
     return this.onlyMissing ? new MissingError(task, this.all()) : new InputError(task, this.all());
   }
 
-  /** all gives the faults that are told, and one for those that are counted. */
+  /** all gives the faults that are reported, and one for those that are counted. */
   all(): Fault[] {
     return this.more === 0 ? [...this.faults] : [...this.faults, moreFaults(this.more)];
   }

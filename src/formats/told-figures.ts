@@ -1,10 +1,10 @@
-/** Figures in sentences have so many significant digits, where more are not needed. */
+/** Figures in sentences have this many significant digits, where more are not needed. */
 const DIGITS = 4;
-/** More digits than a double has tell nothing apart. */
+/** More digits than a double has distinguish nothing. */
 const MOST_DIGITS = 17;
 /** Figures from here on are written with an exponent. */
 const LEAST_EXPONENTIAL = 1e7;
-/** What binary fractions add to a figure, relatively. */
+/** The relative error that binary fractions add to a figure. */
 const NOISE = 1e-12;
 
 /**
@@ -28,7 +28,7 @@ export function toldBeyond(value: number, limit: number): readonly [string, stri
   return [beyond as string, most as string];
 }
 
-/** toldUp gives the least figure of `digits` significant digits that is no smaller, but for the noise of binary fractions. */
+/** toldUp gives the least figure of `digits` significant digits that is no smaller, except for the noise of binary fractions. */
 export function toldUp(value: number, digits = DIGITS): number {
   const near = rounding(value, digits);
   if (near >= value - NOISE * Math.abs(value)) return near;
@@ -36,7 +36,7 @@ export function toldUp(value: number, digits = DIGITS): number {
   return rounding(near + 10 ** (exponent + 1 - digits), digits);
 }
 
-/** toldDown gives the largest figure of `digits` significant digits that is no larger, but for the noise of binary fractions. */
+/** toldDown gives the largest figure of `digits` significant digits that is no larger, except for the noise of binary fractions. */
 export function toldDown(value: number, digits = DIGITS): number {
   return -toldUp(-value, digits);
 }

@@ -24,7 +24,7 @@ export interface DescribedTrace extends TraceFigures {
   readonly name: string;
   /** Its share of the requests of all traces. */
   readonly share: number;
-  /** So many further requests of the file began before the trace, and are left out; absent where there are none. */
+  /** This many further requests of the file began before the trace, and are left out; absent where there are none. */
   readonly begunBefore?: number;
 }
 

@@ -17,11 +17,11 @@ export interface Verification extends Emitted, PlanChecks, GateVerdicts {
   priorities?: { priority: number; figures: VerifiedFigure[] }[];
   /** The batches by partition and size, as planned, simulated and executed. */
   executions: VerifiedExecutions[];
-  /** The shares of answers by the models of a cascade; absent where the server did not tell them. */
+  /** The shares of answers by the models of a cascade; absent where the server did not report them. */
   answeredBy?: VerifiedAnswers[];
-  /** What the difference comes from; absent where the server did not tell what it measured. */
+  /** The causes of the difference; absent where the server did not report its measurements. */
   causes?: VerifiedCauses;
-  /** Whether the attainments are as near as was asked; absent where nothing was asked. */
+  /** within says whether the attainments are as near as was asked; absent where nothing was asked. */
   within?: { allowed: number; held: boolean };
   /** The profiles that were written with the measured latencies. */
   corrected?: CorrectedProfile[];
@@ -91,9 +91,9 @@ export interface VerifiedCauses {
 
 /** CauseParts has the parts of a difference, live less simulated. */
 export interface CauseParts {
-  /** What simulating with the measured executions changes. */
+  /** The change that comes from simulating with the measured executions. */
   executions: number;
-  /** What the time outside of scheduling and executing changes besides. */
+  /** The further change that comes from the time outside of scheduling and executing. */
   front: number;
   /** The rest: requests queued otherwise than they would in the simulation. */
   queueing: number;

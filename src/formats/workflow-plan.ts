@@ -10,7 +10,7 @@ export interface WorkflowPlan extends Emitted {
   /** How the plan was found. */
   method: WorkflowMethod;
   notes?: string[];
-  /** Whether it is proved that no plan is better. */
+  /** status says whether it is proved that no plan is better. */
   status: 'optimal' | 'feasible';
   /** False where an interruption ended the search. */
   reproducible?: boolean;
@@ -52,7 +52,7 @@ export interface PlannedComponent {
   name: string;
   /** The name of the model, as its profile has it. */
   model: string;
-  /** What it takes of a device's memory, and of its server's. */
+  /** The bytes that it takes of a device's memory, and of its server's. */
   memoryBytes: number;
   /** The bytes of the model's weights, where the profile has them. */
   weightBytes?: number;
@@ -90,7 +90,7 @@ export interface PlannedWorkflow {
   /** The path of its recorded requests, relative to the plan; absent where they are drawn from a chain. */
   runs?: string;
   chain?: WorkflowChain;
-  /** What followed what in the runs, counted. */
+  /** The counts of which call followed which in the runs. */
   frequencies: NextCallCount[];
 }
 

@@ -16,12 +16,12 @@ export interface WorkflowSpec {
   components: WorkflowComponent[];
   /** The programs that clients call by name. */
   workflows: WorkflowEntry[];
-  /** What comes of all workflows together, where these have shares. */
+  /** The load of all workflows together, where these have shares. */
   load?: PipelineLoad;
   /** The mean rate alone, in place of a load. */
   rps?: number;
   planner?: WorkflowPlanner;
-  /** Which devices hold which components: for planner.method given. */
+  /** The devices and the components that they hold: for planner.method given. */
   placement?: GivenDevices[];
   /** The scheduler that the plan is to be served by. Default: the method's own. */
   serving?: PlanServing;
@@ -45,7 +45,10 @@ export interface WorkflowEntry {
   name: string;
   /** The path of the program, relative to the spec: a module that exports inputs, outputs and a function. */
   program?: string;
-  /** The path of recorded requests, relative to the spec. Those of other workflows in the file are left out. */
+  /**
+   * The path of recorded requests, relative to the spec. The runs of other workflows in the file are left
+   * out.
+   */
   runs?: string;
   /** In place of recorded requests: the chain that they are drawn from. */
   chain?: WorkflowChain;
@@ -111,7 +114,7 @@ export interface WorkflowPlanner {
   objective?: WorkflowObjective;
   /** The share of requests that must be in time, of each workflow with an SLO. Default 0.99. */
   attainment?: number;
-  /** Devices are divided into so many groups, each with a scheduler of its own. Default 1. */
+  /** Devices are divided into this many groups, each with a scheduler of its own. Default 1. */
   subclusters?: number;
 }
 

@@ -71,7 +71,7 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const proofs = [{ bound, scope }, ...others.flatMap((one) => proofOf(question, one) ?? [])];
   const bounds = proofs.map((proof) => proof.bound);
   const bestBound = isMost(resolved) ? largestOf(bounds) : smallestOf(bounds);
-  // What is said of all classes is said of cascades that were counted for each of them.
+  // A statement about all classes is about cascades that were counted for each of them.
   const least =
     proofs.map((proof) => proof.scope).toSorted((a, b) => a.mostModels - b.mostModels)[0] ?? scope;
   const isProved = bestBound === bound && least.mostModels === scope.mostModels;

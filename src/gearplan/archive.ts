@@ -91,7 +91,7 @@ export function undominated<T extends Figures>(points: readonly T[]): T[] {
   });
 }
 
-/** So many points of a set of models wait to be compared with each other. */
+/** This many points of a set of models wait to be compared with each other. */
 const MOST_WAITING = 4096;
 
 /**
@@ -164,7 +164,7 @@ function isNoMore(loads: Float64Array, other: number, own: number, width: number
   return field < 0;
 }
 
-/** alikeAsOne makes one of the points whose samples at each model are within the same of so many levels. */
+/** alikeAsOne makes one of the points whose samples at each model are within the same of a given number of levels. */
 function alikeAsOne(
   points: readonly Kept[],
   { levels, what }: { readonly levels: number; readonly what: 'cascades' | 'cells' },

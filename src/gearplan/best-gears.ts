@@ -21,7 +21,7 @@ export interface RangeGear {
 /** SearchedCascades is what the gears of a problem are chosen from. */
 export interface SearchedCascades extends LoadedCascades {
   readonly trials: GearTrials;
-  /** What no cascade surpasses. */
+  /** The limits that no cascade surpasses. */
   readonly limits: LoadedLimits;
 }
 
@@ -31,7 +31,10 @@ export interface LoadedLimits {
   /** Present where devices do not hold all models. */
   readonly byModel?: LoadedCascades;
   readonly scope: GearScope;
-  /** Whether the scope is all that is ever counted, so that a plan which reaches the bound is called optimal. */
+  /**
+   * isWhole says whether the scope is all that is ever counted, so that a plan which reaches the bound is
+   * called optimal.
+   */
   readonly isWhole: boolean;
 }
 
@@ -67,7 +70,7 @@ export interface RangeQuestion {
   readonly placement: ModelPlacement;
   /** How busy each cascade of the frontier makes the busiest device with one request per second. */
   readonly busy: Float64Array;
-  /** Whether every cascade is tried in order. */
+  /** all says whether every cascade is tried in order. */
   readonly all?: boolean;
   /** The place in the frontier that is tried first, 0 where it is absent; those before are tried last. */
   readonly from?: number;
@@ -141,7 +144,7 @@ function isEasier(
   );
 }
 
-/** holdsCheapest tells whether the cascade with the least work serves a range. */
+/** holdsCheapest returns whether the cascade with the least work serves a range. */
 export function holdsCheapest(searched: SearchedCascades, question: RangeQuestion): boolean {
   return 'gear' in triedCheapest(searched, question).tried;
 }

@@ -20,7 +20,7 @@ import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
-/** What a search alone gives: how near the plan is to the best one, and what was said of it. */
+/** The fields that only a search gives: how near the plan is to the best one, and its notes. */
 const SEARCHED = ['notes', 'status'] as const;
 
 /** EvaluatedFrom is what a plan is evaluated from: its resolved spec, and the arrivals that its gears were tried with. */
@@ -32,12 +32,13 @@ export interface EvaluatedFrom {
 }
 
 /**
- * evaluatedFaults takes the cascades and the placement of a plan as they are, works out everything that follows from them
- * by the code that planned it, and tells where the plan has something else. It searches nothing: that a better plan exists
- * is not found, nor a wrong bound that the plan keeps, nor a wrong reason of `limitedBy`. Where the objective is latency,
- * the minimum queue lengths and the p95 of gears are taken as they are too, because they follow from a latency that the
- * search chose and the plan does not have. What confirms the promise, and the p95 and utilization that its simulations gave,
- * are not simulated again (see `gearPromiseFaults` and `repeatedPromise`).
+ * evaluatedFaults takes the cascades and the placement of a plan as they are, works out everything that
+ * follows from them by the code that planned it, and reports where the plan has something else. It searches
+ * nothing: that a better plan exists is not found, nor a wrong bound that the plan keeps, nor a wrong reason
+ * of `limitedBy`. Where the objective is latency, the minimum queue lengths and the p95 of gears are taken as
+ * they are too, because they follow from a latency that the search chose and the plan does not have. The
+ * figures that confirm the promise, and the p95 and utilization that its simulations gave, are not simulated
+ * again (see `gearPromiseFaults` and `repeatedPromise`).
  *
  * Each gear is simulated once as its planner did, of some ten thousand requests at each rate of its range.
  * @param plan without a fault that `gearPlanFaults` finds
@@ -113,7 +114,7 @@ class ChosenPlan {
     ];
   }
 
-  /** @param levels the thresholds that tell samples apart, by model */
+  /** @param levels the thresholds that distinguish samples, by model */
   private thresholdFaults(
     { models, thresholds }: Cascade,
     range: number,
@@ -143,7 +144,7 @@ class ChosenPlan {
     ];
   }
 
-  /** tried tries each cascade in its range, as the search did, and tells which do not hold. */
+  /** tried tries each cascade in its range, as the search did, and reports which do not hold. */
   tried(arrivalsOf: ArrivalsOf): Fault[] {
     if (this.plan.objective.kind === 'latency') {
       pushAll(
@@ -191,7 +192,7 @@ class ChosenPlan {
     return reproducible === false ? (objective.scope ?? whole) : whole;
   }
 
-  /** changes writes the plan again, and tells where it has something else. */
+  /** changes writes the plan again, and reports where it has something else. */
   changes({ spec, files, resolved, arrivalsOf }: EvaluatedFrom): Fault[] {
     const { plan, of, problem, cascades, placement, gears } = this;
     const { objective } = resolved;
@@ -224,11 +225,11 @@ function figuresOf({ p95Ms, utilization }: GearPlan['gears'][number]) {
   return { p95Ms, utilization };
 }
 
-/** What a file has besides what was planned. */
+/** The fields that a file has besides those that were planned. */
 type Planned = Partial<ReturnType<typeof gearPlanBodyOf>>;
 
 /**
- * gearChanges tells where a plan has something else than one that was made again.
+ * gearChanges reports where a plan has something else than one that was made again.
  * @param except fields that are not compared
  */
 export function gearChanges(plan: GearPlan, again: Planned, except: readonly (keyof Planned)[]): Fault[] {

@@ -20,7 +20,7 @@ export interface ServedAccuracy {
   readonly accuracyInterval: AccuracyInterval;
 }
 
-/** FrontierPoint is the accuracy of the best plan with so many devices under a latency; none where there is no plan. */
+/** FrontierPoint is the accuracy of the best plan with a given number of devices under a latency; none where there is no plan. */
 export interface FrontierPoint extends Partial<ServedAccuracy> {
   readonly devices: number;
   readonly latencyMs: number;

@@ -59,7 +59,7 @@ export function writtenPlan(
 export function solvedFamily(question: FamilyQuestion, of: ClassProblem, asked: GearQuestion): GearAnswer {
   const { simulate } = question;
   if (simulate === undefined) return solveGears(asked);
-  // Why no cascade is more accurate is told of the plan that is held.
+  // The plan that is held says why no cascade is more accurate.
   const limits = asked.problem.ranges.map(() => undefined);
   const planOf = (solution: GearSolution) =>
     writtenPlan(question, { ...of, problem: solution.problem }, { solution, limits, status: 'feasible' });

@@ -14,24 +14,24 @@ const MOST_COMBINATIONS = 2e7;
 const MOST_COMPARED = 2.5e5;
 /** Sequences are longer only where all of them have no more samples together. */
 const MOST_COUNTED = 1e8;
-/** Sequences of three models have so many times the thresholds that those of four have. */
+/** Sequences of three models have this many times the thresholds that those of four have. */
 const FINER = 8;
 /** The samples that are looked at while single thresholds are swept, and while the most right answers are bounded. */
 const MOST_SWEPT = 1e8;
 const MOST_BOUNDED = 3e7;
-/** Where devices do not hold all models, so many cascades and cells are kept of all sets together, and at least so many of each. */
+/** Where devices do not hold all models, this many cascades and cells are kept of all sets together, and at least this many of each. */
 const MOST_KEPT = 1200;
 const LEAST_KEPT = 8;
 
 /** SearchSpace says among which cascades the best are searched. */
 export interface SearchSpace {
   readonly models: readonly FamilyModel[];
-  /** From so many quantiles of each model's certainties the thresholds of cascades of three and four models are searched. */
+  /** From this many quantiles of each model's certainties the thresholds of cascades of three and four models are searched. */
   readonly thresholds: number;
   readonly quantile: number;
   /** The memory of a device; Infinity where it is absent. */
   readonly memoryBytes?: number;
-  /** So many combinations of thresholds are counted one by one, of all sequences of three or of four models: 20 million. */
+  /** This many combinations of thresholds are counted one by one, of all sequences of three or of four models: 20 million. */
   readonly combinations?: number;
 }
 
@@ -40,8 +40,9 @@ export interface CascadeSpace {
   /** The best that were found: the most accurate first; of equally accurate ones, the one with the least work first. */
   readonly cascades: readonly Cascade[];
   /**
-   * What no cascade of the scope surpasses, in the same order: to each there is one that is at least as accurate, with no
-   * more work of any model and no higher floor. Where all thresholds were counted, these are the cascades.
+   * The limits that no cascade of the scope surpasses, in the same order: for each cascade there is a limit
+   * that is at least as accurate, with no more work of any model and no higher floor. Where all thresholds
+   * were counted, these are the cascades.
    */
   readonly limits: readonly Cascade[];
   /**
@@ -50,9 +51,12 @@ export interface CascadeSpace {
    */
   readonly limitsByModel?: readonly Cascade[];
   readonly scope: GearScope;
-  /** Whether all sequences were counted that ever are, so that a plan which reaches its bound is optimal. */
+  /**
+   * isWhole says whether all sequences were counted that ever are, so that a plan which reaches its bound is
+   * optimal.
+   */
   readonly isWhole: boolean;
-  /** Whether an interruption came before all that is counted to the end was counted. */
+  /** isCut says whether an interruption came before all that is counted to the end was counted. */
   readonly isCut: boolean;
 }
 
@@ -61,7 +65,7 @@ export interface CascadeSpace {
  * no cascade surpasses: of up to four models in any order, each once, with all thresholds. (CascadeServe §4.2 samples
  * cascades.)
  *
- * All thresholds of two models are counted, and of more models all combinations of so many quantiles as there is time for.
+ * All thresholds of two models are counted, and of more models all combinations of as many quantiles as there is time for.
  * From the best of these on, single thresholds are swept over all their values until none improves. A limit holds for all
  * thresholds between two quantiles at once: samples whose way is open there come to no further model, and count as right
  * where any way is. The most right answers are bounded more closely (see `MostRightSearch`).
@@ -69,8 +73,8 @@ export interface CascadeSpace {
  * Where a device does not hold all models, less work is not always better: it may be that of a model which few devices
  * hold. Cascades of each set of models are compared by the work of each model then.
  *
- * It is all counted work. Where longer sequences would take too much of it, or it is interrupted, the scope says which were
- * counted. What was counted to the end is remembered as long as its models are.
+ * It is all counted work. Where longer sequences would take too much of it, or it is interrupted, the scope
+ * says which were counted. A complete count is remembered as long as its models are.
  */
 export function cascadeSpace(space: SearchSpace, interrupted: () => boolean = () => false): CascadeSpace {
   const { models, thresholds, quantile, combinations } = space;
@@ -79,7 +83,7 @@ export function cascadeSpace(space: SearchSpace, interrupted: () => boolean = ()
   const before = known.get(key);
   if (before !== undefined) return before;
   const found = new SpaceSearch(space, interrupted).run(MOST_STEPS);
-  // What an interruption ended may be counted further the next time.
+  // A count that an interruption ended may be continued the next time.
   if (!found.isCut) spaces.set(models, known.set(key, found));
   return found;
 }
@@ -125,7 +129,7 @@ class SpaceSearch {
   private readonly isApart: boolean;
   private readonly sweeps: LineSweeps;
   private sweepsLeft = MOST_SWEPT;
-  /** The lines of cascades that were swept for sequences of so many models. */
+  /** The lines of cascades that were swept for sequences of this many models. */
   private lines = new Set<string>();
   private readonly bounding = { left: MOST_BOUNDED };
   /** How many samples the best cascade is right about. */
@@ -163,7 +167,7 @@ class SpaceSearch {
     };
   }
 
-  /** phase finds the cascades and limits of sequences of so many models; undefined where it was interrupted. */
+  /** phase finds the cascades and limits of sequences of a given number of models; undefined where it was interrupted. */
   private phase(steps: number): readonly Layer[] | undefined {
     const all = sequences(this.space.models.length, steps);
     this.lines = new Set();
@@ -216,7 +220,7 @@ class SpaceSearch {
   }
 
   /**
-   * tell has each sequence tell of its cascades or cells.
+   * tell has each sequence report its cascades or cells.
    * @returns whether it was not interrupted
    */
   private tell(
@@ -300,7 +304,7 @@ function isWhole(grids: readonly Thresholds[]): boolean {
   return grids.every((grid) => grid.isWhole);
 }
 
-/** sequences lists the sequences of so many models, each of which comes once. */
+/** sequences lists the sequences of a given number of models, each of which comes once. */
 function sequences(count: number, steps: number): number[][] {
   let all: number[][] = [[]];
   for (let step = 0; step < steps; step++)

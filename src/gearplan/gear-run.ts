@@ -17,7 +17,7 @@ export interface GearTrial {
   readonly shares: readonly Float64Array[];
   /** When requests arrive, in order. */
   readonly arrivalsNs: Float64Array;
-  /** So many of the first requests fill the queues and let them settle, and do not count; 0 where absent. */
+  /** This many of the first requests fill the queues and let them settle, and do not count; 0 where absent. */
   readonly warmUp?: number;
   /** The run ends as soon as more than `mostLate` requests that count are certain to take longer than `limitNs`. */
   readonly limitNs?: number;
@@ -141,8 +141,8 @@ export class GearRun {
   /** How often a request came to a queue or a batch began, so far. */
   events = 0;
   /**
-   * Whether every queue was empty at some time in the second half of the arrivals. Where one was not, more comes than is
-   * served, and waiting grows without an end.
+   * keptUp says whether every queue was empty at some time in the second half of the arrivals. Where one was
+   * not, more comes than is served, and waiting grows without an end.
    */
   keptUp = true;
   /** How long each device was busy, in all. */

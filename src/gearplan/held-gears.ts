@@ -33,7 +33,7 @@ const WIDER = 0.04;
 const MOST_WIDER = 12;
 
 /**
- * No gears are chosen again after so many simulated requests that count, some ten seconds, or so many arrivals and batches of
+ * No gears are chosen again after this many simulated requests that count, some ten seconds, or this many arrivals and batches of
  * gears that were tried.
  */
 const MOST_SIMULATED = 10e6;
@@ -148,7 +148,7 @@ function answered(
   };
 }
 
-/** HeldSearch looks for gears that hold one latency on so many devices. */
+/** HeldSearch looks for gears that hold one latency on a given number of devices. */
 class HeldSearch {
   trials = 0;
   private readonly judge: PromiseJudge;
@@ -174,7 +174,7 @@ class HeldSearch {
     let solution: GearSolution = { ...this.begun, problem: this.question.problem };
     for (let round = 0; ; round++) {
       const plan = planOf(solution);
-      // After an interruption, or so many simulations, what there is gets confirmed or is given up.
+      // After an interruption, or this many simulations, what there is gets confirmed or is given up.
       const expected = isSpent() ? undefined : this.judge.expected(plan);
       const judged = expected?.worst === undefined ? this.judge.held(plan) : expected;
       if ('promise' in judged) return { solution, held: judged };

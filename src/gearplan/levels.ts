@@ -1,5 +1,5 @@
 /**
- * Levels are the certainties of a model that tell its samples apart. Every threshold divides the samples like one of them:
+ * Levels are the certainties of a model that distinguish its samples. Every threshold divides the samples like one of them:
  * those of a lower rank than the threshold's go on.
  */
 export interface Levels {
@@ -46,14 +46,14 @@ function byRank(ranks: Int32Array, count: number): Int32Array {
 /** Thresholds are some thresholds of a model by their ranks, ascending, and divides the samples into bins between them. */
 export interface Thresholds {
   readonly thresholds: Int32Array;
-  /** Whether no other threshold divides the samples otherwise. */
+  /** isWhole says whether no other threshold divides the samples otherwise. */
   readonly isWhole: boolean;
   /** How many of the thresholds each sample is not below. */
   readonly bins: Int32Array;
 }
 
 /**
- * thresholdsOf takes at most so many thresholds: all where they are few, else quantiles of the certainties. The threshold below
+ * thresholdsOf takes at most a given number of thresholds: all where they are few, else quantiles of the certainties. The threshold below
  * which nothing is would be no step, and is left out.
  */
 export function thresholdsOf({ values, ranks, order }: Levels, most: number): Thresholds {

@@ -37,10 +37,11 @@ interface LoopState {
 type Submodule = (state: LoopState, error: RangeFault | undefined) => RangeFault | undefined;
 
 /**
- * planByLoop is CascadeServe's Algorithm 1. The four submodules run in turn, each with the solution of the others fixed:
- * cascade search, workload adaption, placement, batch tuning. One that cannot go on gives an error to the one before it,
- * which mends its own part or passes the error on: batch tuning asks for a replica more of the model that needs most
- * time, placement for a cheaper cascade in the range. An error that reaches the cascade search is the answer.
+ * planByLoop is CascadeServe's Algorithm 1. The four submodules run in turn, each with the solution of the
+ * others fixed: cascade search, workload adaption, placement, batch tuning. A submodule that cannot go on
+ * gives an error to the one before it, which mends its own part or passes the error on: batch tuning asks for
+ * another replica of the model that needs most time, placement for a cheaper cascade in the range. An error
+ * that reaches the cascade search is the answer.
  *
  * The loop ends: between two changes of a cascade, each error adds a replica, of which there are at most one for each
  * device and model; and a range's cascade only moves down the frontier. All ranges begin with the most accurate cascade.

@@ -144,7 +144,7 @@ export class MostRightSearch {
     for (let sample = 0; sample < goes.length; sample++) {
       const rank = ranks[sample] as number;
       const isRight = correct[sample] === 1;
-      // What is open counts as right where the first model is, and goes on where it is not.
+      // A sample that is open counts as right where the first model is right, and goes on where it is not.
       if (rank < low || (rank < high && !isRight)) goes[sample] = 1;
       else if (isRight) stays += 1;
     }

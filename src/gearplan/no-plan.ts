@@ -15,18 +15,23 @@ import { type GearAnswer, type GearQuestion, type NoGears, relaxedValue } from '
 import type { GearProblem } from './problem.js';
 import type { ClassProblem, ResolvedCascade } from './resolve.js';
 
-/** Sentences have figures of so many digits. */
+/** Sentences have figures of this many digits. */
 const DIGITS = 4;
-/** A latency with which there is a plan is told that is longer than the least one by these factors at most. */
+/**
+ * The reported latency, with which there is a plan, is longer than the least one by these factors at most.
+ */
 const LONGER = [1, 1.02, 1.05];
-/** So many times the fewest devices are tried until the spec itself has a plan. */
+/** This many times the fewest devices are tried until the spec itself has a plan. */
 const MORE_DEVICES = [1, 1.2, 1.5, 2];
 /** How many devices are tried to find out how many would do: */
 const MOST_DEVICES = 4096;
 /** and how many times as many as the least that the bound allows, since a search takes longer the more there are. */
 const MOST_OF_LEAST = 16;
 
-/** gearsNotHeldReasons tells of each class on which a plan was found that is not held which rate it does not hold. */
+/**
+ * gearsNotHeldReasons says which rate is not held, for each class on which a plan was found that does not
+ * hold its rates.
+ */
 export function gearsNotHeldReasons(
   { spec }: FamilyQuestion,
   answers: readonly ClassAnswer[],
@@ -181,7 +186,7 @@ function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | und
   const { value } = answer.solution;
   const objective = question.spec.planner?.objective;
   if (objective === 'devices' || objective === 'cost') return value;
-  // What is made best otherwise may have no plan that holds where the fewest devices have one.
+  // Under other objectives, the fewest devices for which a plan exists may be too few for a plan that holds.
   return MORE_DEVICES.map((factor) => Math.ceil(factor * value)).find(
     (devices) => 'solution' in solvedFamily(question, of, own(devices)),
   );
@@ -196,7 +201,7 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
   });
   const answer = solvedFamily(question, of, { ...asked, objective: 'latency' });
   if (!('solution' in answer)) return undefined;
-  // What is told is a figure of few digits, with which the spec itself has a plan.
+  // The reported figure has few digits, and the spec itself has a plan with it.
   for (const factor of LONGER) {
     const latencyMs = toldUp(factor * answer.solution.value);
     const problem = { ...of.problem, latencyNs: latencyMs * NS_PER_MS };

@@ -30,7 +30,7 @@ export interface GearQuestion extends SearchEnd, SearchTools {
   /** The least accuracy over the distribution of loads; 0 where none is promised. */
   readonly accuracy: number;
   readonly method?: GearMethod;
-  /** Whether single models are tried too that others surpass. */
+  /** surpassed says whether single models are tried too that others surpass. */
   readonly surpassed?: boolean;
   /** For random search. */
   readonly integer?: (below: number) => number;
@@ -44,7 +44,7 @@ export interface GearSolution {
   readonly choice: GearChoice;
   readonly value: number;
   readonly bound: number;
-  /** Which cascades the bound is about. */
+  /** The cascades that the bound is about. */
   readonly scope: GearScope;
   readonly trials: number;
 }
@@ -76,7 +76,10 @@ export type GearAnswer = SolvedGears | UnsolvedGears;
 interface SolvedGears {
   readonly status: 'optimal' | 'feasible';
   readonly solution: GearSolution;
-  /** What confirms the latency that is promised; absent where none is, or nobody simulated the plan. */
+  /**
+   * The simulations that confirm the promised latency; absent where none is promised, or nobody simulated the
+   * plan.
+   */
   readonly held?: HeldPlan;
 }
 
@@ -99,7 +102,7 @@ export function solveGears(asked: GearQuestion): GearAnswer {
   const space = spaceOf(question.problem, question);
   const answer = answerWith(question, space);
   if (answer.status !== 'infeasible' || answer.reason.code !== 'accuracy' || !space.isCut) return answer;
-  // What was not counted may be right more often.
+  // A cascade that was not counted may be right more often.
   return { status: 'undecided', trials: answer.trials };
 }
 
@@ -277,7 +280,7 @@ class Tries {
     return this.trials >= work || interrupted?.() === true;
   }
 
-  /** unsolved tells why there is no plan, which only a search of the whole space knows. */
+  /** unsolved says why there is no plan, which only a search of the whole space knows. */
   unsolved(answer: UnsolvedGears, isWhole: boolean): GearAnswer {
     return isWhole ? { ...answer, trials: this.trials } : { status: 'undecided', trials: this.trials };
   }

@@ -11,9 +11,9 @@ const MOST_CHOICES = 2000;
 const DEFAULT_NODES = 500;
 /** Objectives that differ by less are equal: a solver's tolerances are smaller. */
 const SAME = 1e-6;
-/** So many placements may be looked at to mend one. */
+/** This many placements may be looked at to mend one. */
 const MOST_MENDED = 2000;
-/** So many numbers of devices are tried for one that reaches the accuracy. */
+/** This many numbers of devices are tried for one that reaches the accuracy. */
 const MOST_COUNTS = 12;
 
 /** SolvedPlacement is what was proved of all placements, and the best one that was found. */

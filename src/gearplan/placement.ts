@@ -1,9 +1,9 @@
 import type { Cascade } from './cascade.js';
 import { type FamilyModel, leastWorkNs } from './problem.js';
 
-/** Up to so many placements are looked at one by one. */
+/** Up to this many placements are looked at one by one. */
 const MOST_PLACEMENTS = 20_000;
-/** All placements of two sets may have so many devices together, so that they fit into memory. */
+/** All placements of two sets may have this many devices together, so that they fit into memory. */
 const MOST_PAIRED_DEVICES = 1e6;
 
 /**

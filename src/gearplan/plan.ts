@@ -32,7 +32,7 @@ import type { CascadeFiles, ClassProblem } from './resolve.js';
 import { writtenShares } from './shares.js';
 import { type ArrivalsOf, type GearError, GearTrials } from './trials.js';
 
-/** What CascadeServe finds to work well (§5). */
+/** The value that CascadeServe finds to work well (§5). */
 const ALPHA = 8;
 const INTERVAL_MS = 100;
 
@@ -48,7 +48,7 @@ export interface PlannedFamily {
   readonly arrivalsOf: ArrivalsOf;
   /** Why each range has no more accurate cascade, where that is known; else it is tried. */
   readonly limits?: readonly (GearLimit | undefined)[];
-  /** What the simulations gave that confirm the promise. */
+  /** The results of the simulations that confirm the promise. */
   readonly held?: HeldPlan;
 }
 
@@ -185,7 +185,10 @@ class PlanWriter {
     });
   }
 
-  /** profileNotes tells of the batches and figures of the models that a gear uses, on the class that serves them. */
+  /**
+   * profileNotes reports on the batches and figures of the models that a gear uses, on the class that serves
+   * them.
+   */
   profileNotes(): string[] {
     const { files, of } = this.planned;
     return this.used.flatMap((model) => {

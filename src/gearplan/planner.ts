@@ -18,15 +18,15 @@ import type { GearMethod } from './scope.js';
 import { spaceOf } from './search-space.js';
 import { type ArrivalsOf, GearTrials, type TriedGears } from './trials.js';
 
-/** Random search draws so many plans where nobody says. */
+/** Random search draws this many plans where nobody says. */
 const DEFAULT_DRAWS = 1000;
 
-/** So many cascades the loop chooses from. */
+/** This many cascades the loop chooses from. */
 const MOST_LOOPED = 150;
-/** So many cascades the MILP of placements has for each range. */
+/** This many cascades the MILP of placements has for each range. */
 const MOST_STATED = 500;
 
-/** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
+/** Where nobody limits the work, a search ends after this many arrivals and batches of simulated gears: some ten seconds. */
 export const MOST_EVENTS = 40e6;
 
 /** GearChoice is a gear plan that was searched. */
@@ -40,7 +40,7 @@ export interface GearChoice {
   readonly scope: GearScope;
   /** No cascade of the scope is more accurate. */
   readonly most: number;
-  /** Whether every cascade was tried in every range, wherever that could be better. */
+  /** isBest says whether every cascade was tried in every range, wherever that could be better. */
   readonly isBest: boolean;
   /**
    * Present where one cascade serves all ranges: why the next more accurate one does not, as far as that is known.
@@ -67,7 +67,7 @@ export type GearOutcome =
 /** SearchEnd says when a search ends with what it has. */
 export interface SearchEnd {
   /**
-   * After so many gears were simulated, no further placement is looked at. By default a search ends after some ten seconds
+   * After this many gears were simulated, no further placement is looked at. By default a search ends after some ten seconds
    * of counted work; exhaustive search has no limit.
    */
   readonly work?: number;
@@ -82,7 +82,7 @@ export interface SearchEnd {
 /** SearchTools are what a search is done with. */
 export interface SearchTools {
   readonly arrivalsOf: ArrivalsOf;
-  /** What gears gave in other searches of the same models, which are not tried again. */
+  /** The results of gears in other searches of the same models, which are not tried again. */
   readonly tried?: TriedGears;
   /** Solves the placement where placements are too many to look at. Without it, the loop's is the first. */
   readonly solvePlacement?: PlacementSolver;
@@ -91,7 +91,7 @@ export interface SearchTools {
 /** GearSearchOptions says how a plan is searched. */
 export interface GearSearchOptions extends SearchEnd, SearchTools {
   readonly method?: GearMethod;
-  /** Whether single models are tried too that others surpass. */
+  /** surpassed says whether single models are tried too that others surpass. */
   readonly surpassed?: boolean;
   /** The cascades to choose from, where they are known, with their limits: those of `cascadeSpace`. */
   readonly space?: CascadeSpace;

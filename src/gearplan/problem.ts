@@ -29,7 +29,7 @@ export interface GearProblem {
   readonly quantile: number;
   /** By range, how much more load a gear is planned for than is promised, as a share; 0 where absent. */
   readonly headroom?: readonly number[];
-  /** Thresholds are chosen among so many quantiles of each model's certainties. */
+  /** Thresholds are chosen among this many quantiles of each model's certainties. */
   readonly thresholds: number;
 }
 

@@ -4,11 +4,11 @@ import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/inde
 import type { GearPlanBody } from './plan-body.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';
 
-/** Runs count about so many requests: no run of the Poisson loads has less than 8,000. */
+/** Runs count about this many requests: no run of the Poisson loads has less than 8,000. */
 const COUNTED_REQUESTS = 8_500;
-/** Queues are filled and settle as in a trial, and for so many intervals of switching at least. */
+/** Queues are filled and settle as in a trial, and for this many intervals of switching at least. */
 const SETTLE_INTERVALS = 5;
-/** Gears rise one by one in the first interval, and what that leaves is served before a run counts, after so many requests. */
+/** Gears rise one by one in the first interval, and what that leaves is served before a run counts, after this many requests. */
 const MOST_RISING = 20_000;
 
 /** The seeds by which a plan is judged while gears are chosen, */
@@ -19,7 +19,7 @@ const FIRST_SEED = 201;
 const SEEDS_APART = 1_000;
 /** While gears are chosen, so much less of what may be late is allowed, so that most of what holds is confirmed. */
 const SPARED = 0.1;
-/** Gears share the blame for a rate that is not held where so many of its late requests came under them. */
+/** Gears share the blame for a rate that is not held where this many of its late requests came under them. */
 const BLAMED = 0.25;
 
 /** PromisedLoad is a steady Poisson load at which a plan is simulated, as the room `simulation` takes it. */
@@ -69,7 +69,7 @@ interface JudgedRate {
   readonly mean: number;
   /** The gears under which most requests were late, where the rate is not held. */
   readonly blamed?: readonly number[];
-  /** What confirms the rate. */
+  /** The simulations that confirm the rate. */
   readonly confirmed?: ConfirmedRate;
 }
 
@@ -80,7 +80,7 @@ interface ConfirmedRate {
   readonly busiest: number;
 }
 
-/** Remembered is what confirmed a rate, with what that depends on: the gears that were in force. */
+/** Remembered is what confirmed a rate, with what that depends on: the gears that were active. */
 interface Remembered {
   readonly inForce: readonly number[];
   readonly parts: string;
@@ -108,11 +108,11 @@ export interface HeldPlan {
   readonly gears: readonly { readonly p95Ms: number; readonly utilization: number }[];
 }
 
-/** What is promised of all plans that are judged. */
+/** The promise of all plans that are judged. */
 interface Promised {
   readonly promisedMs: number;
   readonly quantile: number;
-  /** Whether no more is to be simulated than what confirms a plan. */
+  /** isStopped says whether no more is to be simulated than what confirms a plan. */
   readonly isStopped?: () => boolean;
   /** The first seed of the runs that confirm a rate, where a promise is repeated. */
   readonly firstSeedOf?: (rps: number) => number | undefined;
@@ -283,7 +283,7 @@ export function repeatedPromise(
   return new PromiseJudge(simulate, promised).held(plan);
 }
 
-/** partsOf is all of a plan on which a simulation depends, in which only some gears were in force. */
+/** partsOf is all of a plan on which a simulation depends, in which only some gears were active. */
 function partsOf({ gears, placement, stages, sloMs }: GearPlanBody, inForce: readonly number[]): string {
   const used = inForce.map((gear) => ({ cascade: gears[gear]?.cascade, timeoutMs: gears[gear]?.timeoutMs }));
   return JSON.stringify([inForce, used, placement, stages.map(({ name }) => name), sloMs]);

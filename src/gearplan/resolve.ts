@@ -39,7 +39,7 @@ const ROUNDING = 1e-6;
 /** CascadeFiles holds what a spec names. */
 export interface CascadeFiles {
   readonly cluster: OpenCluster;
-  /** One profile for each model of the spec, in order. */
+  /** The profiles of the spec's models, in order. */
   readonly profiles: readonly { readonly profile: Profile; readonly path: string }[];
   readonly records: FamilyRecords;
   /** The measured distribution of loads, where the spec names a file. */
@@ -74,7 +74,7 @@ export interface ResolvedCascade {
 }
 
 /**
- * resolveCascade joins a spec with its cluster, profiles and records, and tells every fault at once. A class is left out
+ * resolveCascade joins a spec with its cluster, profiles and records, and reports every fault at once. A class is left out
  * where a model was not profiled on it or does not fit on it, or none of its devices is free.
  */
 export function resolveCascade(
@@ -105,7 +105,7 @@ export function resolveCascade(
       pushAll(notes, batchNotes(spec, files, device));
     } else {
       const { lacks, code } = built;
-      // That there is no device of a class, as in a mix without it, the cluster itself says.
+      // A class of which there is no device, as in a mix without it, is no fault: the cluster itself says so.
       if (code !== 'too-few-gpus' || known.count !== 0)
         notes.push(`${classText(files.cluster, device)} is left out: ${lacks}`);
       if (code !== undefined) unable.push({ code, class: device, text: `${device}: ${lacks}` });
@@ -132,7 +132,7 @@ function tooMany(device: string, free: number): Fault {
   return fault(said, `/cluster/devices/${device}/count`);
 }
 
-/** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */
+/** cascadeSpecFaults reports every fault of a spec that can be seen without the files that it names. */
 export function cascadeSpecFaults(spec: CascadeSpec): Fault[] {
   const { models, slo } = spec;
   const names = models.map(({ name }) => name);

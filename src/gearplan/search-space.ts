@@ -7,7 +7,7 @@ import { type GearMethod, isOfSingles } from './scope.js';
 export interface SpaceOptions {
   readonly method?: GearMethod;
   readonly interrupted?: () => boolean;
-  /** Whether single models are among them that others surpass. */
+  /** surpassed says whether single models are among them that others surpass. */
   readonly surpassed?: boolean;
 }
 

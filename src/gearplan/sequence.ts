@@ -20,7 +20,7 @@ export interface Point {
   floorNs: number;
 }
 
-/** Offered is told of each point in turn. */
+/** Offered receives each point in turn. */
 export type Offered = (point: Point) => unknown;
 
 /** SequenceParts is a sequence of models with the thresholds of each. */
@@ -68,7 +68,7 @@ export class Sequence {
     };
   }
 
-  /** tellCascades tells of the cascade of every combination of thresholds. */
+  /** tellCascades reports the cascade of every combination of thresholds. */
   tellCascades(offered: Offered): void {
     const { models } = this.parts;
     const last = models.length - 1;
@@ -78,9 +78,9 @@ export class Sequence {
   }
 
   /**
-   * tellCells tells of every cell between the thresholds: all cascades in it have at least its work and floor, and no more
-   * right answers. Samples whose way is open in a cell count as right where any way is: so one that its model is right about
-   * goes on only in the next cell, and stays in this one too.
+   * tellCells reports every cell between the thresholds: all cascades in it have at least its work and floor,
+   * and no more right answers. Samples whose way is open in a cell count as right where any way is: so one
+   * that its model is right about goes on only in the next cell, and stays in this one too.
    * @param most no cascade of the sequence is right about more samples
    */
   tellCells(most: number, offered: Offered): void {
@@ -218,9 +218,9 @@ export class Sequence {
 }
 
 interface Tables {
-  /** Those that stay at each step but the last, rightly. */
+  /** The samples that stay at each step but the last, and are answered rightly there. */
   readonly stays: readonly Int32Array[];
-  /** Those that come to the last step, which is right about them. */
+  /** The samples that come to the last step and are answered rightly there. */
   readonly ends: Int32Array;
   /** 1 where a place is a cell, whose lower end is the threshold before. */
   readonly shift: 0 | 1;

@@ -1,10 +1,10 @@
 import type { ModelPlacement } from './placement.js';
 
-/** So many turns bring the shares of any placement to within a millionth of the best; most need few. */
+/** This many turns bring the shares of any placement to within a millionth of the best; most need few. */
 const TURNS = 200;
 /** Turns end once they move no more of a device's time than this. */
 const SETTLED = 1e-9;
-/** Shares are written to so many parts of 1. */
+/** Shares are written to this many parts of 1. */
 const WRITTEN_PARTS = 10_000;
 
 /**

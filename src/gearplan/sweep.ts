@@ -21,8 +21,8 @@ interface Ordered {
 }
 
 /**
- * LineSweeps tells of the cascades of lines. As the swept threshold rises, the samples that come to its step go on one by one, in
- * the order of their certainties, so that a line takes time by the samples.
+ * LineSweeps reports the cascades of lines. As the swept threshold rises, the samples that come to its step
+ * go on one by one, in the order of their certainties, so that a line takes time by the samples.
  */
 export class LineSweeps {
   private readonly samples: number;
@@ -44,7 +44,7 @@ export class LineSweeps {
     this.ends = new Uint8Array(this.samples);
   }
 
-  /** tell tells of the cascades of a line that are right more often than those with less work. */
+  /** tell reports the cascades of a line that are right more often than those with less work. */
   tell(line: Line, offered: Offered): void {
     const { models, swept } = line;
     const { ends, samples } = this;

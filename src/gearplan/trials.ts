@@ -5,16 +5,16 @@ import { Balance, type ModelPlacement, modelLoads } from './placement.js';
 import type { FamilyModel, GearProblem, LoadRange } from './problem.js';
 import { writtenShares } from './shares.js';
 
-/** A trial counts as many requests as there are samples, since some stretches of these have more work; at least and at most so many, */
+/** A trial counts as many requests as there are samples, since some stretches of these have more work; at least and at most this many, */
 const LEAST_COUNTED = 8_000;
 const MOST_COUNTED = 20_000;
-/** after queues were filled at twice the rate for the time of one latency, and have settled for so many times the latency. */
+/** after queues were filled at twice the rate for the time of one latency, and have settled for this many times the latency. */
 export const SETTLE_LATENCIES = 10;
-/** Where that would be more than so many requests, queues are filled and settle for a shorter time. */
+/** Where that would be more than this many requests, queues are filled and settle for a shorter time. */
 export const MOST_SETTLING = 6_000;
 /** The rates that a gear of the first range is tried at, as shares of its highest. */
 const SHARES_OF_FIRST = [0.01, 0.05, 0.2, 0.5, 1];
-/** Of the requests that may be late, a range that is planned for more load allows so many times that share less, */
+/** Of the requests that may be late, a range that is planned for more load allows this many times that share less, */
 const STRICTER = 5;
 /** and never less than this share of them. */
 const LEAST_LATE = 0.5;
@@ -265,7 +265,7 @@ function slowestBut(times: Float64Array, mostLate: number): number {
 
 /** valueAt is the value that would stand at a place if they were sorted. It puts them in another order. */
 export function valueAt(values: Float64Array, place: number): number {
-  // It only reads and exchanges values, which columns allow as lists do.
+  // Quickselect only reads and exchanges values, which columns allow as lists do.
   quickselect(values as unknown as number[], place);
   return values[place] as number;
 }

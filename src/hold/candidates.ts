@@ -17,7 +17,7 @@ const FINER = [-0.03, -0.015, 0.015, 0.03];
 const WORTH = 0.002;
 /** How often the best predicted setting is looked for, model by model. */
 const MOST_PASSES = 3;
-/** Headroom grows at most so many times from one trial to the next. */
+/** Headroom grows at most this many times from one trial to the next. */
 const MOST_RAISE = 1.5;
 
 /** Choice is a setting of a model without its headroom. */

@@ -7,7 +7,7 @@ import { type FoundOutcome, type HoldTrial, pipelinesOf, planPrice } from './tri
 
 /** Every margin is tried with these headrooms. */
 const HEADROOMS = [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3];
-/** So many cheaper plans are simulated at most for every model. */
+/** This many cheaper plans are simulated at most for every model. */
 const MOST_SIMULATED = 24;
 /** A price must be lower by this share. */
 const ROUNDING = 1e-9;
@@ -26,7 +26,7 @@ type CheaperTools = Pick<HoldTools, 'bounds' | 'ranked' | 'isOver' | 'onProgress
  * price has steps of whole GPUs, so a little headroom may cost one.
  */
 export class CheaperPlans {
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   isCut = false;
   private readonly rps: readonly number[];
   private from: Cheaper | undefined;

@@ -4,9 +4,9 @@ import type { Confirmed } from './trial.js';
 export interface HeldConfirmation {
   /** The best plan whose promise holds; undefined where there is none. */
   readonly confirmed: Confirmed | undefined;
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   readonly isCut: boolean;
-  /** Whether the time was over before a plan that may hold the rates was confirmed. */
+  /** isUnconfirmed says whether the time was over before a plan that may hold the rates was confirmed. */
   readonly isUnconfirmed: boolean;
   /** How many plans were simulated beyond those of the search before. */
   readonly simulated: number;

@@ -9,7 +9,7 @@ import type { Confirmed, HoldTrial } from './trial.js';
 import { Trying } from './trying.js';
 import { askedShare } from './value.js';
 
-/** So many of the plans that look best are confirmed. */
+/** This many of the plans that look best are confirmed. */
 const MOST_CONFIRMED = 3;
 /** A plan that holds this multiple of its rates by the ranking seeds is likely to hold them by others. */
 const ENOUGH = 1.01;

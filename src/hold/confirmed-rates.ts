@@ -18,7 +18,7 @@ export async function confirmedRates(
 }
 
 class RateConfirmation {
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   private isCut = false;
 
   constructor(

@@ -144,7 +144,10 @@ class Bracket {
       readonly enough: number | undefined;
       /** A rate that is known to be held, or 0. */
       readonly held: number;
-      /** Whether rates between two known ones are chosen by what those reached, or in the middle. */
+      /**
+       * interpolates says whether rates between two known ones are chosen by what those reached, or in the
+       * middle.
+       */
       readonly interpolates: boolean;
     },
   ) {
@@ -212,9 +215,12 @@ class Bracket {
 
 /** The rate after two known ones lies at least this share of their distance from either. */
 const INSIDE = 0.1;
-/** It lies this share of the precision beside the rate that is expected to be the largest held one. */
+/**
+ * The tried rate lies this share of the precision beside the rate that is expected to be the largest held
+ * one.
+ */
 const ASIDE = 0.45;
-/** After so many steps in one direction, each is twice as long as the one before. */
+/** After this many steps in one direction, each is twice as long as the one before. */
 const STEADY = 24;
-/** A rate that is held is raised by so many times the precision. */
+/** A rate that is held is raised by this many times the precision. */
 const RAISE = 3;

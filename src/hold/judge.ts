@@ -25,7 +25,7 @@ export interface Judged {
   readonly attainment: readonly (RunsFigure | undefined)[];
 }
 
-/** So many seeds are simulated side by side where lower ends are asked for. Less than four say nothing of an interval. */
+/** This many seeds are simulated side by side where lower ends are asked for. Less than four say nothing of an interval. */
 const SIDE_BY_SIDE = 4;
 
 /** Judge simulates a plan at rates under all seeds, as far as they can change what is said of the plan. */

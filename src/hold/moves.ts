@@ -11,7 +11,7 @@ export interface Variant {
   readonly moved: number;
 }
 
-/** A move takes at most one in so many GPUs of a pool, and at least one. */
+/** A move takes at most one in this many GPUs of a pool, and at least one. */
 const SMALL_PART = 50;
 /** Two moves at once are tried where there are no more single ones than this. */
 const MOST_PAIRED = 80;

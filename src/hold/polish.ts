@@ -16,7 +16,7 @@ export interface Polished {
 const WORTH = 0.001;
 /** A variant may come nearer to its planned rates than the plan by half of what the plan lacks, or by this share. */
 const NEARER = 0.01;
-/** Variants are simulated until they took so many requests; the second number is for each model after the first. */
+/** Variants are simulated until they took this many requests; the second number is for each model after the first. */
 const MOST_REQUESTS = [4e6, 2e6] as const;
 /** No more variants are simulated than this, however few requests they take. */
 const MOST_VARIANTS = 60;
@@ -29,7 +29,7 @@ const MOST_VARIANTS = 60;
 export class Polish {
   /** How many variants were simulated. */
   variants = 0;
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   isCut = false;
   private requests = 0;
   private readonly tried = new Set<string>();

@@ -19,12 +19,12 @@ import {
 const MOST_RAISED = 6;
 /** A failing model gets this much more headroom than it lacked, */
 const RAISE = 1.01;
-/** and that again, at most so many times, while its plan stays the same one. */
+/** and that again, at most this many times, while its plan stays the same one. */
 const SAME_RAISE = 1.04;
 const MOST_SAME = 12;
-/** Where a raise has no plan, the largest one below it that has one is looked for by so many bisections. */
+/** Where a raise has no plan, the largest one below it that has one is looked for by this many bisections. */
 const BISECTIONS = 4;
-/** So many plans are judged, each by seeds of its own, */
+/** This many plans are judged, each by seeds of its own, */
 const MOST_JUDGED = 4;
 /** and then so many that cost less than what was confirmed. */
 const MOST_LOWERED = 6;
@@ -41,7 +41,7 @@ export class PriceConfirmation {
   private ranked = 0;
   /** The rates of the plan that came closest to all of them, of those that were ranked or judged and failed. */
   closestRps: readonly number[] | undefined;
-  /** Whether the time was over before all was tried. */
+  /** isCut says whether the time was over before all was tried. */
   isCut = false;
 
   constructor(
@@ -193,7 +193,7 @@ export class PriceConfirmation {
     return rates?.heldRps;
   }
 
-  /** holds tells whether rates are enough, and remembers how near they came where they are not. */
+  /** holds returns whether rates are enough, and remembers how near they came where they are not. */
   private holds(heldRps: readonly number[]): boolean {
     if (heldShareOf(heldRps, this.rps) >= 1) return true;
     this.failedWith(heldRps);

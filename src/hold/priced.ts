@@ -29,7 +29,7 @@ export function pricedPlan(plan: PlanBody, { cluster, planner, models }: PooledP
   };
 }
 
-/** servesRates tells whether the pools of a plan serve the rates of a priced problem when nothing waits. */
+/** servesRates returns whether the pools of a plan serve the rates of a priced problem when nothing waits. */
 export function servesRates({ models }: PlanBody, problem: PooledProblem): boolean {
   return problem.models.every(({ rps = 0 }, m) => (models[m]?.throughputRps ?? 0) >= rps);
 }

@@ -8,9 +8,9 @@ import { heldValue } from './value.js';
 
 /** Of plans that are to hold most, so many are compared at most, as it costs little to give up one that holds less. */
 const MOST_RANKED = 6;
-/** GPUs are moved between the pools of the best plan and of so many others. */
+/** GPUs are moved between the pools of the best plan and of this many others. */
 const MOST_OTHERS = 2;
-/** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
+/** Held rates that differ by less than this share are not distinguished by the ranking seeds; the first is kept. */
 const DISTINCT = 0.001;
 
 /** Ranked is a trial with what it holds by the ranking seeds. */
@@ -26,7 +26,7 @@ export function comparedOf(trials: readonly HoldTrial[]): HoldTrial[] {
   const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
   const close = ranked.filter(({ value }) => value >= least && value > 0);
   const compared = close.slice(0, MOST_RANKED);
-  // What is found is never below the best plan of one margin for all models, by the seeds that rank.
+  // The result is never below the best plan of one margin for all models, by the seeds that rank.
   const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
   if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings))) compared.push(single);
   return compared;
@@ -34,7 +34,7 @@ export function comparedOf(trials: readonly HoldTrial[]): HoldTrial[] {
 
 /** Ranking finds the plan that holds most by the ranking seeds, of trials and of plans with GPUs moved. */
 export class Ranking {
-  /** Whether the time was over before all was compared. */
+  /** isCut says whether the time was over before all was compared. */
   isCut = false;
 
   /** @param enough a value that is enough: nothing that holds more is looked for */
@@ -88,7 +88,7 @@ export class Ranking {
     return { ...found, moves: { variants: polish.variants, moved } };
   }
 
-  /** ratesOf gives the rates at which a plan has a value: so many per unit of weight. */
+  /** ratesOf gives the rates at which a plan has a value: the value per unit of weight. */
   private ratesOf(value: number): number[] {
     return this.problem.models.map(({ weight }) => value * weight);
   }

@@ -27,9 +27,10 @@ export const LEAST_SLOS = 60;
 export const MOST_REQUESTS = 400_000;
 
 /**
- * A run that began idle would have too many requests in time: its queues fill for as long as the load is a little too much,
- * which takes hundreds of SLOs, and are served after its end. So it begins with full queues: for one SLO twice the rate
- * arrives. What is served right after that is late, so that queues settle first.
+ * A run that began idle would have too many requests in time: its queues fill for as long as the load is a
+ * little too much, which takes hundreds of SLOs, and are served after its end. So it begins with full queues:
+ * for one SLO twice the rate arrives. Requests that are served right after that are late, so queues settle
+ * first.
  */
 const WARM_UP: WarmUp = { fillSlos: 1, settleSlos: 10 };
 /** Where a run is shortened, filling the queues stays whole, but takes no more of its requests than this share. */

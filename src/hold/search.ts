@@ -19,7 +19,7 @@ export type HoldOutcome =
       /** The plan, with the rates that it holds and `hold`. */
       readonly plan: PlanBody;
       readonly outcome: FoundOutcome;
-      /** Whether the search was ended before it had tried what it would. */
+      /** isCut says whether the search was ended before it had tried what it would. */
       readonly isCut: boolean;
     }
   | {
@@ -29,9 +29,12 @@ export type HoldOutcome =
       readonly trials: number;
       /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
       readonly heldShare: number;
-      /** What the models hold in that plan. */
+      /** The rates that the models hold in that plan. */
       readonly heldRps: readonly number[];
-      /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
+      /**
+       * judgedBy says whether that is by the mean over the seeds of the search, or by the lower end over
+       * others.
+       */
       readonly judgedBy: 'mean' | 'lower-end';
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome }
@@ -54,7 +57,8 @@ export async function searchHeld(
 ): Promise<HoldOutcome> {
   const always = target.attainment.map(() => 1);
   const shares = [target.attainment, always];
-  // What any plan can hold, and what it can be planned for: a plan serves all of the rates, also where fewer need be in time.
+  // The rates that any plan can hold, and those that it can be planned for: a plan serves all of the rates,
+  // even where fewer need be in time.
   const [most, planned] = await tools.bounds(shares.map((share) => atNoMargin(problem, share)));
   if (most === undefined || planned === undefined) {
     const unserved = most === undefined ? target.attainment : always;

@@ -13,7 +13,7 @@ export interface ModelSetting {
   readonly headroom: number;
 }
 
-/** isOneMargin tells whether all models have the same margin, no headroom and any batch. */
+/** isOneMargin returns whether all models have the same margin, no headroom and any batch. */
 export function isOneMargin(settings: readonly ModelSetting[]): boolean {
   return settings.every(
     ({ sloMargin, headroom, mostBatch }) =>

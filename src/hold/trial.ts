@@ -6,7 +6,7 @@ import type { ModelSetting } from './settings.js';
 /** FoundOutcome is the outcome of a problem that has a plan. */
 export type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;
 
-/** isTimed tells whether a time limit or an interruption ended the search of a plan. */
+/** isTimed returns whether a time limit or an interruption ended the search of a plan. */
 export function isTimed(outcome: PooledOutcome): boolean {
   return 'limit' in outcome && (outcome.limit === 'time' || outcome.limit === 'interrupted');
 }
@@ -39,7 +39,7 @@ export function leadOf(
 export interface Confirmed extends HoldTrial {
   readonly rates: HeldRates;
   readonly seeds: readonly number[];
-  /** What moving GPUs between pools did; absent where none was tried to be moved. */
+  /** The results of moving GPUs between pools; absent where no move was tried. */
   readonly moves?: { readonly variants: number; readonly moved: number };
 }
 

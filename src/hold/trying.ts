@@ -7,9 +7,9 @@ import type { HoldTools } from './tools.js';
 import { type FoundOutcome, type HoldTrial, isTimed, leadOf, pipelinesOf } from './trial.js';
 import { askedShare, heldValue, isPriced } from './value.js';
 
-/** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
+/** This many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
-/** Trying ends after so many rounds in a row that found no better plan. */
+/** Trying ends after this many rounds in a row that found no better plan. */
 const MOST_VAIN = 6;
 /** Plans whose values lie this close to the best may be better than it: what a trial says is not exact. */
 export const CLOSE = 0.02;
@@ -26,12 +26,14 @@ interface Planned {
  */
 export class Trying {
   readonly trials: HoldTrial[] = [];
-  /** Whether a time limit or an interruption ended the trials, a plan's search or its simulations. */
+  /**
+   * isCut says whether a time limit or an interruption ended the trials, a plan's search or its simulations.
+   */
   isCut = false;
   /** The outcome without a plan of the settings that withheld the least from the SLOs, where there was one. */
   ended: PooledOutcome | undefined;
   private endedMargin = Number.POSITIVE_INFINITY;
-  /** What was found of each plan, by its pipelines; undefined before it is simulated. */
+  /** The trial of each plan, by its pipelines; undefined before the plan is simulated. */
   private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
 
@@ -44,7 +46,8 @@ export class Trying {
   }
 
   async run(): Promise<void> {
-    // What a model holds at a margin tells something also where another model makes the plan worse than the best.
+    // The rate that a model holds at a margin is of use also where another model makes the plan worse than
+    // the best.
     await this.try(this.candidates.first(), this.problem.models.length > 1);
     for (let vain = 0; vain < MOST_VAIN && !this.isOver(); ) {
       const before = this.best();
@@ -126,8 +129,8 @@ export class Trying {
   }
 
   /**
-   * No plan holds more than its planned rates over the share that must be in time, nor does it cost less. What a trial
-   * says is not exact, so plans that could be close to the best are simulated too.
+   * No plan holds more than its planned rates over the share that must be in time, nor does it cost less. The
+   * results of a trial are not exact, so plans that could be close to the best are simulated too.
    */
   private mayBeBetter(plan: PlanBody): boolean {
     const best = this.best();

@@ -10,20 +10,20 @@ const ROUNDING = 1e-9;
 /** More work than this, in visits of stages by routes, is not done; the bound is then 0. */
 const MOST_WORK = 4_000_000;
 
-/** So many estimates make the bound sharper at most, and fewer where they serve more requests than this. */
+/** This many estimates make the bound sharper at most, and fewer where they serve more requests than this. */
 const MOST_ESTIMATES = 64;
 const MOST_SERVED = 6_000_000;
 
 /**
- * classBound gives a cost below which no configuration is feasible: the least over all choices of a class for every
- * stage. A choice bounds more than its stages alone. On its class, a stage takes at least its shortest batch, so that
- * the others have less of the SLO left; the requests of a route whose stages take longer than the SLO together are all
- * late, and may not be more than an objective allows. What is left bounds the replicas of every stage (`leastReplicas`),
- * and they may not be more than the cluster has.
+ * classBound gives a cost below which no configuration is feasible: the least over all choices of a class for
+ * every stage. A choice bounds more than its stages alone. On its class, a stage takes at least its shortest
+ * batch, so that the others have less of the SLO left; the requests of a route whose stages take longer than
+ * the SLO together are all late, and may not be more than an objective allows. The remaining time bounds the
+ * replicas of every stage (`leastReplicas`), and they may not be more than the cluster has.
  *
  * Then the Estimator is asked about the stages of the cheapest choice where requests begin: whether one with its replicas,
  * in batches of any size, meets the objectives beside stages that delay nothing. Where it does not, no configuration does
- * with so many on that class, as nothing behind such a stage changes it; the choices are compared again, with one more.
+ * with this number of replicas on that class, as nothing behind such a stage changes it; the choices are compared again, with one more.
  * A number is only left when it and all smaller ones are excluded, as more replicas can make a request later. Of other
  * stages this would not be true: a stage before them that delays requests can let them come together, in batches that
  * are fewer and larger.
@@ -173,7 +173,7 @@ class ClassSearch {
     return false;
   }
 
-  /** suffices says whether some batch size may do with so many replicas; where it is not known, it may. */
+  /** suffices says whether some batch size may do with a given number of replicas; where it is not known, it may. */
   private suffices(
     stage: number,
     { candidate, replicas }: { readonly candidate: number; readonly replicas: number },

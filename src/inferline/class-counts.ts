@@ -1,10 +1,10 @@
 import { smallestOf } from '../collections/index.js';
 import type { Trials } from './trials.js';
 
-/** Beyond so many states it is left open whether replicas fit, and taken that they do. */
+/** Beyond this many states it is left open whether replicas fit, and taken that they do. */
 const MOST_STATES = 100_000;
 
-/** Need is how many replicas a stage needs at least on a class of which there are only so many devices. */
+/** Need is how many replicas a stage needs at least on a class of which there are only few devices. */
 interface Need {
   readonly class: number;
   readonly replicas: number;

@@ -13,7 +13,7 @@ export interface ConfirmedPlan {
   readonly configuration: Configuration;
 }
 
-/** SLOs so many times as long are planned for, one after another, where more replicas alone do not hold the objectives. */
+/** SLOs this many times as long are planned for, one after another, where more replicas alone do not hold the objectives. */
 const SHORTER = [0.97, 0.92, 0.85, 0.75, 0.6];
 
 /** The most points by which less of a sample may be in time than where nothing is dropped, as a share. */
@@ -42,7 +42,7 @@ export function confirmedPlan(
   const serving = pipelineServing(spec);
   const plan = configuredPlan(configuration, planned, serving);
   if (servesInOrder(serving)) return { plan, configuration };
-  // What serves in order of arrival does not weigh requests.
+  // A scheduler that serves in order of arrival does not weigh requests.
   if (spec.serving === undefined && !areWeighed(spec.applications))
     return { plan: servedUnnamed(configuration, planned, plan), configuration };
   if (missedObjectives(plan).length === 0) return { plan, configuration };

@@ -99,8 +99,9 @@ class Estimator implements PipelineEstimator {
   }
 
   /**
-   * fold finds when the last visit of each request ended. What ends anywhere is known at a stage behind, to which no
-   * edge leads on, no earlier: there the visit ends later, or it is known when the last edge was not taken.
+   * fold finds when the last visit of each request ended. The end of a visit is known no earlier at a later
+   * stage from which no edge leads on: the visit ends later there, or it is known when the last edge was not
+   * taken.
    */
   private fold(): void {
     const { latencyNs, runs, problem } = this;

@@ -8,16 +8,17 @@ export interface ExactSearch {
   readonly configuration?: Configuration;
   /** No feasible configuration costs less; Infinity where it is proved that none is feasible. */
   readonly lowerBound: number;
-  /** Whether the search came to its end. */
+  /** finished says whether the search came to its end. */
   readonly finished: boolean;
 }
 
 /**
- * searchExactly finds the cheapest feasible configuration by branch and bound. Stages are set one after another in
- * topological order, the cheapest options first, while the stages that are not yet set stay at their floors. What comes
- * behind a stage changes nothing of it, so an estimate is exact for the stages that are set and too good for the others:
- * where it misses an objective, every completion does. Nothing is taken from how attainment depends on replicas or
- * batches, as queues that form batches answer some requests later when they get a replica more.
+ * searchExactly finds the cheapest feasible configuration by branch and bound. Stages are set one after
+ * another in topological order, the cheapest options first, while the stages that are not yet set stay at
+ * their floors. The stages behind a stage change nothing of it, so an estimate is exact for the stages that
+ * are set and too good for the others: where it misses an objective, every completion does. Nothing is taken
+ * from how attainment depends on replicas or batches, as queues that form batches answer some requests later
+ * when they get a replica more.
  *
  * With `first`, it ends with the first feasible configuration.
  *
@@ -76,7 +77,7 @@ function sortedOptions(trials: Trials, stage: number): Option[] {
     .sort((a, b) => a.firstCost - b.firstCost);
 }
 
-/** So many numbers of replicas are tried without asking how many are ever busy. */
+/** This many numbers of replicas are tried without asking how many are ever busy. */
 const FEW = 4;
 
 class Search {
@@ -125,7 +126,7 @@ class Search {
 
   /**
    * below searches all settings of the stages from one place of the order on, where those before it cost `spent` and
-   * leave so many devices of each class.
+   * leave a given number of devices of each class.
    */
   below(at = 0, spent = 0, left = this.counts.free): void {
     const stage = this.order[at];

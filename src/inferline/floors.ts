@@ -76,7 +76,7 @@ export interface StageDemand {
   readonly headNs: number;
   /** A request is answered this long after the end of a visit, or later. */
   readonly tailNs: number;
-  /** Some numbers of requests in a row that visit the stage, with the least time in which so many arrive. */
+  /** Some numbers of requests in a row that visit the stage, with the least time in which that many arrive. */
   readonly bursts: readonly { readonly requests: number; readonly spanNs: number }[];
   /** For each edge that leads on, the number of requests that take it. */
   readonly sent: readonly number[];
@@ -172,14 +172,14 @@ export function allowedLate({ attainment }: TailObjective, requests: number): nu
   return late;
 }
 
-/** Beyond so many rows, the time that a replica needs is bounded by its best rate alone. */
+/** Beyond this many rows, the time that a replica needs is bounded by its best rate alone. */
 const MOST_ROWS = 2048;
 
 /**
  * leastReplicas is a number of replicas below which no plan meets an objective, whatever is chosen for the other
  * stages and in whatever order tasks are served. Take n requests that arrive in a row: all but the allowed late ones
  * must begin and end their visits between the first arrival and the last one's SLO, less what other stages take at
- * least. A replica can serve only so many rows in that time.
+ * least. A replica can serve only a limited number of rows in that time.
  *
  * With `byBatch` it is larger: the visit of a request is as long as its batch, and must be within the SLO, less what
  * other stages take at least. So only batches that are no longer serve requests in time.

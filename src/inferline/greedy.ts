@@ -12,7 +12,7 @@ import {
   withOption,
 } from './trials.js';
 
-/** What is planned for first has so many requests at most. */
+/** The first part of the sample that is planned for has at most this many requests. */
 const PART = 20_000;
 /** Over more requests than this, detours would take minutes. */
 const MOST_DETOURED = 300_000;
@@ -143,7 +143,7 @@ function growth(trials: Trials, found: Minimized, to: Configuration): PlanningAc
   });
 }
 
-/** busiestPart is so many requests in a row of one sample, or a whole sample of fewer, that come at the highest rate. */
+/** busiestPart is a given number of requests in a row of one sample, or a whole sample of fewer, that come at the highest rate. */
 export function busiestPart(samples: readonly Sample[], requests: number): Sample {
   let [busiest, from, until, highest] = [samples[0] as Sample, 0, 0, 0];
   for (const sample of samples) {

@@ -3,9 +3,9 @@ import type { Configuration } from './problem.js';
 import { optionOf, Trials, withOption } from './trials.js';
 
 /**
- * grown adds replicas to a configuration until every draw is served within the objectives: one at a time, to the stage with
- * which the draw that misses comes nearest to them, and of stages that bring as much to the cheapest. What turns out not to be
- * needed is then taken away again.
+ * grown adds replicas to a configuration until every draw is served within the objectives: one at a time, to
+ * the stage with which the draw that misses comes nearest to them, and of stages that bring as much to the
+ * cheapest. Replicas that turn out not to be needed are then taken away again.
  * @returns undefined where no replica can be added any more, or a limit ended it before
  */
 export function grown(input: LinkedInput, begin: Configuration): Configuration | undefined {

@@ -102,7 +102,7 @@ function isLimited({ problem }: Trials, stage: number, candidate: number): boole
   return replicas !== undefined || problem.counts[candidates[candidate]?.device as string] !== undefined;
 }
 
-/** grownFrom finds a feasible configuration that has so many replicas for each stage, or a few more of all. */
+/** grownFrom finds a feasible configuration that has a given number of replicas for each stage, or a few more of all. */
 export function grownFrom(trials: Trials, options: readonly StageOption[]): Configuration | undefined {
   const growth = new Growth(trials, options);
   const factor = growth.leastFactor();
@@ -118,7 +118,7 @@ function furtherGrown(trials: Trials, options: readonly StageOption[]): Configur
   return [growth.grown(factor), ...larger.filter((one) => trials.meets(one))];
 }
 
-/** More than so many times what a stage needs alone is not tried; all replicas that there may be are. */
+/** More than this many times what a stage needs alone is not tried; all replicas that there may be are. */
 const MOST_GROWTH = 64;
 const FINE = 1.05;
 const FURTHER = [2, 4];

@@ -23,24 +23,28 @@ type Solved =
 type SolveSlos = (input: PlannerInput, isStep: boolean) => Solved;
 
 const MOST_STRETCH = 2 ** 20;
-/** What is told and what is known to be missed are no further apart than this, with the rounding of what is told. */
+/**
+ * The SLO that is reported and the SLO that is known to be missed are no further apart than this factor, with
+ * the rounding of the former.
+ */
 const FINE = 1.015;
-/** What is met over idle links is missed if it is shorter by this part. */
+/** An SLO that is met over idle links is missed if it is shorter by this factor. */
 const SHORTER = 0.98;
-/** While batches may wait for links, SLOs that are missed are tried so much longer, so many times. */
+/** While batches may wait for links, SLOs that are missed are tried so much longer, this many times. */
 const LONGER = 1.4;
 const MOST_TRIES = 6;
 /** A step makes no more estimates: near the least SLO a search could go on for long. */
 const MOST_STEP = 500;
-/** An SLO is told with so many digits. */
+/** An SLO is reported with this many digits. */
 const DIGITS = 4;
 
 /**
- * leastSlo finds SLOs that can be met, all stretched by one factor from the shortest that could be if no request ever
- * waited. It halves between what is missed and what is met until both are near each other. Each is as it is told, with few
- * digits; and what is found is solved as a spec with these SLOs would be, within the same limits, so that it is met where a
- * person tries it. All of that has the limits of one search together: no step begins once they are reached. Where they end
- * before the answer is known, or the search that ends them finds no plan, nothing is told.
+ * leastSlo finds SLOs that can be met, all stretched by one factor from the shortest that could be if no
+ * request ever waited. It halves between what is missed and what is met until both are near each other. Each
+ * is as it is reported, with few digits; and what is found is solved as a spec with these SLOs would be,
+ * within the same limits, so that it is met where a person tries it. All of that has the limits of one search
+ * together: no step begins once they are reached. Where they end before the answer is known, or the search
+ * that ends them finds no plan, nothing is reported.
  */
 export function leastSlo(input: PlannerInput, trials: Trials, solve: SolveSlos): LeastSlo | undefined {
   const shortest = trials.problem.objectives.map((objective) =>
@@ -81,7 +85,7 @@ function leastSolved(
   return found && { factor: met, least: found };
 }
 
-/** told rounds stretched SLOs up to what is told of them. */
+/** told rounds stretched SLOs up to the figures that are reported. */
 function told(sloNs: readonly number[], factor: number): number[] {
   return sloNs.map((ns) => {
     const exact = Math.ceil(ns * factor);
@@ -93,7 +97,7 @@ function told(sloNs: readonly number[], factor: number): number[] {
 /** AskedSlos asks whether SLOs can be met, and counts the estimates of all questions. */
 class AskedSlos {
   private estimates = 0;
-  /** Whether a step was left open, which then counted as missed. */
+  /** isOpen says whether a step was left open, which then counted as missed. */
   isOpen = false;
 
   constructor(
@@ -111,7 +115,7 @@ class AskedSlos {
   leastFactor(shortest: readonly number[]): number | undefined {
     const asks = (factor: number) => this.isMet(told(shortest, factor));
     const { objectives } = this.input.problem;
-    // What was asked for is known to be missed.
+    // The SLOs that were asked for are known to be missed.
     const isAsked = told(shortest, 1).every((sloNs, k) => sloNs === objectives[k]?.sloNs);
     let [missed, met] = [1, 1];
     let answer = isAsked ? false : asks(1);

@@ -6,9 +6,9 @@ import { isCheaper, type PlannerInput, type Trials, withOption } from './trials.
 /** LinkedInput is what is planned from where the Estimator does not know how requests are served: `serve` is there. */
 export type LinkedInput = PlannerInput & { readonly serve: NonNullable<PlannerInput['serve']> };
 
-/** So many times as long as over idle links transfers are planned to take, one after another, until a plan holds. */
+/** This many times as long as over idle links transfers are planned to take, one after another, until a plan holds. */
 const STRETCHES = [1.25, 1.5, 2, 3, 4, 6, 8, 12, 16];
-/** So many requests are simulated at most by one search, and so many configurations. */
+/** This many requests are simulated at most by one search, and this many configurations. */
 const MOST_SERVED = 6_000_000;
 const MOST_RUNS = 100;
 
@@ -23,7 +23,7 @@ export interface NearestLinked {
   readonly configuration: Configuration;
   /** The share of requests in time, by objective, in a draw that missed one. */
   readonly attainments: readonly number[];
-  /** Whether a limit of the input cut the search off. */
+  /** isCut says whether a limit of the input cut the search off. */
   readonly isCut: boolean;
 }
 
@@ -109,7 +109,7 @@ type Missed = Omit<NearestLinked, 'isCut'>;
 export class ServedRuns {
   /** The configurations that were served. */
   count = 0;
-  /** What came nearest to the objectives, of all that missed them. */
+  /** The configuration that came nearest to the objectives, of all that missed them. */
   nearest: Missed | undefined;
   private served = 0;
   /** The draws, the one that missed last first. */

@@ -12,7 +12,7 @@ import {
 export interface Minimized {
   readonly configuration: Configuration;
   readonly trail: readonly PlanningAction[];
-  /** Whether the search came to its end; otherwise it was stopped. */
+  /** finished says whether the search came to its end; otherwise it was stopped. */
   readonly finished: boolean;
 }
 
@@ -98,8 +98,9 @@ interface Choice {
 }
 
 /**
- * bestSaving finds the action that lowers the cost most, and of those that lower it as much the one that leaves the
- * requests the most time, which the next actions can use up. What cannot save as much as the best one so far is not tried.
+ * bestSaving finds the action that lowers the cost most, and of those that lower it as much the one that
+ * leaves the requests the most time, which the next actions can use up. A reduction that cannot save as much
+ * as the best one so far is not tried.
  */
 function bestSaving(trials: Trials, current: Configuration, needs: Needs): Step | undefined {
   let best: (Step & { readonly after: Configuration }) | undefined;

@@ -3,7 +3,7 @@ import type { PlannerInput } from './trials.js';
 
 /** While it is sought how many devices would do, a search makes no more estimates. */
 const MOST_ESTIMATES = 2000;
-/** What devices of other classes count for, beside those of which there are too few. */
+/** The weight of devices of other classes, beside the devices of the classes of which there are too few. */
 const HARDLY_ANYTHING = 1e-6;
 
 /** NeededDevices says how many devices would do, by class, and which stages they are for. */

@@ -69,8 +69,9 @@ export async function planAsChosen(
 }
 
 /**
- * provedAnew proves the bound of a plan again. Where the spec names no scheduler, that of a plan which is served in order of
- * arrival is either of all plans, or of such plans alone, as older versions told it: the one that the plan has.
+ * provedAnew proves the bound of a plan again. Where the spec names no scheduler, that of a plan which is
+ * served in order of arrival is either of all plans, or of such plans alone, as older versions wrote it: the
+ * one that the plan has.
  */
 function provedAnew(
   input: PlannerInput,

@@ -45,7 +45,7 @@ export async function planOpen(
     isCut ||= stop(estimates);
     return isCut;
   };
-  // What the search has estimated last costs nothing to estimate again.
+  // The sample that the search estimated last costs nothing to estimate again.
   const known = new Map<Sample, PipelineEstimator>();
   const kept: typeof estimatorOf = (asked, sample) => {
     const estimator = estimatorOf(asked, sample);
@@ -95,7 +95,7 @@ function withoutPlan(
   const { spec } = planned;
   const serving = pipelineServing(spec);
   const isInOrder = servesInOrder(serving);
-  // What another scheduler that the spec names would hold, the search does not know.
+  // The search does not know which SLO another scheduler that the spec names would hold.
   const { least: _, ...rest } = outcome;
   const told = infeasible(isInOrder || spec.serving === undefined ? outcome : rest, open);
   return isInOrder || boundForAll(planned) === Number.POSITIVE_INFINITY ? told : onlyInOrder(told, serving);

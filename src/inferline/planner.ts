@@ -15,11 +15,11 @@ export type PlanningOutcome =
       readonly status: 'feasible';
       readonly configuration: Configuration;
       readonly hourlyCost: number;
-      /** It is proved that no feasible configuration costs less. */
+      /** The proved lower bound: no feasible configuration costs less. */
       readonly lowerBound: number;
       /** The cost to which InferLine's own algorithms come, where they find a configuration. */
       readonly greedyCost?: number;
-      /** Whether the search came to its end; otherwise it was stopped. */
+      /** finished says whether the search came to its end; otherwise it was stopped. */
       readonly finished: boolean;
       /** The steps of InferLine's algorithms. An exact search may have found a cheaper configuration than they. */
       readonly trail: readonly PlanningAction[];
@@ -37,7 +37,10 @@ export type PlanningOutcome =
       readonly status: 'undecided';
       readonly lowerBound: number;
       readonly estimates: number;
-      /** Whether a limit stopped it; otherwise it came to its end, and links are in the way of a proof. */
+      /**
+       * isCut says whether a limit stopped it; otherwise it came to its end, and links are in the way of a
+       * proof.
+       */
       readonly isCut: boolean;
       /** Where only waiting for links is in the way of what was found: what came nearest with them. */
       readonly nearest?: NearestLinked;
@@ -47,9 +50,10 @@ export type PlanningOutcome =
  * planPipeline finds a configuration that serves the sample within the objectives at little cost (`inferline`) or at
  * the least (`exact`). Where InferLine's first algorithm finds none, an exact search decides whether there is one.
  *
- * Where batches may wait for links, the Estimator does not know what waits: what it finds is served with links too, and
- * planned again where it misses the objectives then. What it proves of stages behind others is proved of idle links alone, so
- * that a plan's bound is then what is counted, and that nothing was found proves nothing.
+ * Where batches may wait for links, the Estimator does not know what waits: what it finds is served with
+ * links too, and planned again where it misses the objectives then. The search proves its bounds for stages
+ * behind others over idle links only. So the bound of a plan is the counted one, and a search that finds no
+ * plan proves nothing.
  */
 export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact'): PlanningOutcome {
   const trials = new Trials(input);
@@ -60,7 +64,8 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   }
   const outcome = answered(input, { trials, method });
   if (outcome.status !== 'infeasible') return outcome;
-  // Whether there is a plan, the exact search does not change; with links it does, as it changes what is served.
+  // The exact search does not change whether there is a plan; with links it does, as it changes what is
+  // served.
   const quick = trials.isLinked ? method : 'inferline';
   const solve = (asked: PlannerInput, isStep: boolean) =>
     answered(asked, { trials: new Trials(asked), method: isStep ? quick : method });
@@ -70,8 +75,9 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
 }
 
 /**
- * withNeeded adds to a reason how many devices would do, where counts are too small together. What batches wait for at links
- * depends on the servers that there are, so that only what each stage needs at least is said there.
+ * withNeeded adds to a reason how many devices would do, where counts are too small together. The waits of
+ * batches at links depend on how many servers there are, so that in this case only the least need of each
+ * stage is reported.
  */
 function withNeeded(input: PlannerInput, trials: Trials, reason: InfeasibleReason): InfeasibleReason {
   if (reason.code !== 'limits-together' || input.tellsSlo === false) return reason;

@@ -16,17 +16,20 @@ export type PlannedOpen =
   | {
       readonly status: 'undecided';
       readonly estimates: number;
-      /** What ended the search; absent where it came to its end and found no plan that holds over links. */
+      /**
+       * The limit that ended the search; absent where the search ended by itself and found no plan that holds
+       * over links.
+       */
       readonly limit?: 'work' | 'time';
-      /** What was in the way of the plans that the search tried. */
+      /** The reasons why the plans that the search tried fail. */
       readonly reasons: readonly GivenReason[];
     }
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly GivenReason[];
       /**
-       * Whether no scheduler could serve a plan that holds; false where that is known only of plans that are served in order
-       * of arrival, and the spec's are not.
+       * isProved says whether no scheduler could serve a plan that holds; false where that is known only of
+       * plans that are served in order of arrival, and the spec's are not.
        */
       readonly isProved: boolean;
       /** For each objective, the SLO that the others' would leave it; absent where none was found. */
@@ -34,7 +37,7 @@ export type PlannedOpen =
       readonly estimates: number;
     };
 
-/** PipelineLimits ends a search: after so many estimates, or so many seconds, or once a plan is proved so near to the best. */
+/** PipelineLimits ends a search: after this many estimates, or this many seconds, or once a plan is proved so near to the best. */
 export interface PipelineLimits {
   readonly work?: number | undefined;
   readonly timeLimit?: number | undefined;
@@ -67,8 +70,8 @@ export interface OpenPlanning extends PipelineLimits {
   readonly open: OpenProblem;
   readonly spec: PipelineSpec;
   readonly files: PipelineFiles;
-  /** Whether the answer is to say what each change of the plan would bring. */
+  /** explain says whether the answer is to say what each change of the plan would bring. */
   readonly explain?: boolean | undefined;
-  /** Whether an answer without a plan is to name an SLO that can be met; true where absent. */
+  /** tellsSlo says whether an answer without a plan is to name an SLO that can be met; true where absent. */
   readonly tellsSlo?: boolean | undefined;
 }

@@ -29,7 +29,7 @@ export interface TailObjective {
 /** PlanningProblem is a pipeline to be planned: a DAG, the choices of each stage, and what the plan must hold. */
 export interface PlanningProblem {
   readonly graph: StageGraph;
-  /** One for each stage, in the order of `graph.names`. */
+  /** The choices of each stage, in the order of `graph.names`. */
   readonly stages: readonly StageChoices[];
   readonly objectives: readonly TailObjective[];
   /** The number of replicas that a class has at most; a class that is absent has no limit. */

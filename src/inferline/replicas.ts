@@ -10,7 +10,7 @@ export class FreeTimes {
   /** The place of the replica that falls free first. */
   private place = 0;
 
-  /** reset begins with so many replicas, all free from time 0. */
+  /** reset begins with a given number of replicas, all free from time 0. */
   reset(replicas: number): void {
     if (this.times.length < replicas) this.times = new Float64Array(2 * replicas);
     else this.times.fill(0);

@@ -1,7 +1,8 @@
 /**
- * RequestQueue lists requests by ascending moments, as a stage serves them, with the moments beside them. Which request
- * goes into which list is as good as random, and a processor loses more time on a branch that it cannot foresee than on
- * a vain write. So what is not to be added is written too, and overwritten by what comes next.
+ * RequestQueue lists requests by ascending moments, as a stage serves them, with the moments beside them. The
+ * list that a request goes into is as good as random, and a processor loses more time on a branch that it
+ * cannot foresee than on a vain write. So what is not to be added is written too, and overwritten by what
+ * comes next.
  */
 export class RequestQueue {
   /** The requests; what comes after `length` means nothing. */

@@ -103,7 +103,7 @@ export function sendingUp({ graph, load }: PlanningProblem, { stage, rowsNs }: S
 }
 
 /**
- * sendingReplicas is the number of replicas that a stage needs on a class to send from so many servers: more than there
+ * sendingReplicas is the number of replicas that a stage needs on a class to send from a given number of servers: more than there
  * can be where the class has fewer. Where waiting is allowed for, it has so many times as many, as far as there are servers.
  */
 export function sendingReplicas(

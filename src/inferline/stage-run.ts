@@ -16,7 +16,7 @@ export interface Feed {
   readonly run: StageRun;
   /** For each request, 1 where it goes along the edge. */
   readonly isTaken: Uint8Array;
-  /** Whether the stage was served anew. */
+  /** isNew says whether the stage was served anew. */
   readonly isNew: boolean;
   /** At index n, how long n rows of a batch are on their way; undefined where transfers take no time. */
   readonly transfersNs: Float64Array | undefined;
@@ -28,7 +28,7 @@ export interface Scratch {
   readonly ready: Float64Array;
   /** For each request, which feed spoke then. */
   readonly source: Int8Array;
-  /** What is merged into the visits and the absences of a stage. */
+  /** The queues that are merged into the visits and the absences of a stage. */
   readonly visits: RequestQueue;
   readonly absences: RequestQueue;
   readonly free: FreeTimes;
@@ -48,7 +48,7 @@ export class StageRun {
    * spoken for each: what it waits for is there, or will not come.
    */
   private readonly visits: RequestQueue;
-  /** Those that do not visit, with the moment when that was known. */
+  /** The requests that do not visit, with the moment when that was known. */
   private readonly absences: RequestQueue;
   /** For each batch, the place in `visits` after its last request. */
   private readonly batchEnds: Int32Array;

@@ -4,7 +4,7 @@ import { isCheaper } from './trials.js';
 /** ClassCounts is a number of devices by class; a class that is absent has no limit. */
 type ClassCounts = Readonly<Record<string, number>>;
 
-/** PartPlan is how one of several pipelines is served with so many devices. */
+/** PartPlan is how one of several pipelines is served with a given number of devices. */
 export interface PartPlan<Plan> {
   readonly plan: Plan;
   readonly hourlyCost: number;
@@ -19,7 +19,7 @@ export type PartAnswer<Plan> =
   | { readonly status: 'feasible'; readonly part: PartPlan<Plan> }
   | {
       readonly status: 'infeasible';
-      /** Whether it is proved of all schedulers; true where absent. */
+      /** isProved says whether it is proved of all schedulers; true where absent. */
       readonly isProved?: boolean;
       readonly part?: undefined;
     }
@@ -29,7 +29,7 @@ export type PartAnswer<Plan> =
 export interface TogetherInput<Plan> {
   readonly pipelines: number;
   readonly counts: ClassCounts;
-  /** Plans one pipeline alone with so many devices. */
+  /** Plans one pipeline alone with a given number of devices. */
   readonly solve: (pipeline: number, counts: ClassCounts) => Promise<PartAnswer<Plan>>;
   /** Whether to search until the least cost is proved; otherwise the first plans that fit end the search. */
   readonly prove: boolean;
@@ -49,11 +49,14 @@ export type TogetherOutcome<Plan> =
     }
   | {
       readonly status: 'infeasible';
-      /** Whether it is proved of all schedulers, or only of those that serve in order of arrival. */
+      /**
+       * isProved says whether it is proved of all schedulers, or only of those that serve in order of
+       * arrival.
+       */
       readonly isProved: boolean;
       /** The pipelines that have no plan even alone on the cluster. */
       readonly alone: readonly number[];
-      /** The classes of which so many more devices would be enough, each by itself. */
+      /** The classes of which this many more devices would be enough, each by itself. */
       readonly missing: Readonly<Record<string, number>>;
     }
   | { readonly status: 'undecided' };
@@ -146,7 +149,10 @@ class SharedSearch<Plan> {
     return this.solves >= mostSolves || this.branches >= MOST_BRANCHES || stop?.() === true;
   }
 
-  /** answers plans every pipeline with the devices that it may use. What was asked before is not asked again. */
+  /**
+   * answers plans every pipeline with the devices that it may use. A question that was answered before is not
+   * asked again.
+   */
   async answers(counts: readonly ClassCounts[]): Promise<PartAnswer<Plan>[]> {
     const answers: PartAnswer<Plan>[] = [];
     for (const [pipeline, own] of counts.entries()) answers.push(await this.answer(pipeline, own));

@@ -35,7 +35,10 @@ export interface PlannerInput {
    * the Estimator finds is judged by it; where it is absent, by the Estimator alone.
    */
   readonly serve?: (configuration: Configuration, draw: number) => Float64Array;
-  /** Whether an answer that there is no plan names an SLO that can be met, which takes as much work again; true if absent. */
+  /**
+   * tellsSlo says whether an answer that there is no plan names an SLO that can be met, which takes as much
+   * work again; true if absent.
+   */
   readonly tellsSlo?: boolean;
   /** The number of estimates after which the planner ends with what it has. */
   readonly mostEstimates?: number;
@@ -94,7 +97,7 @@ export class Trials {
   private readonly capacities = new Map<string, ReplicaCapacity>();
   private readonly alone = new Map<string, number | undefined>();
   private readonly senders = new Map<string, number>();
-  /** Whether batches may wait for links, of which the Estimator knows nothing. */
+  /** isLinked says whether batches may wait for links, of which the Estimator knows nothing. */
   readonly isLinked: boolean;
 
   constructor(private readonly input: PlannerInput) {
@@ -179,7 +182,7 @@ export class Trials {
 
   /**
    * mostBusy says how many replicas of a stage are busy at once, at most, where it has one for each request; undefined
-   * where the Estimator does not tell.
+   * where the Estimator does not know.
    */
   mostBusy(configuration: Configuration, stage: number): number | undefined {
     this.estimates++;

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 
-/** What V8 reserves for a thread before it runs anything. Where it cannot, it ends the whole process. */
+/**
+ * The address space that V8 reserves for a thread before it runs anything. Where it cannot, it ends the whole
+ * process.
+ */
 const THREAD_BYTES = 2 ** 30;
 
 /** The threads that run, and what the process had reserved before the first of them: a thread reserves its part only as it begins. */
@@ -32,7 +35,10 @@ export function refuseNarrow(): void {
   );
 }
 
-/** addressSpaceLeft reads how many bytes a process may still reserve; undefined where that has no limit, or is not told. */
+/**
+ * addressSpaceLeft reads how many bytes a process may still reserve; undefined where that has no limit, or is
+ * not known.
+ */
 export function addressSpaceLeft(limits: string, statm: string): number | undefined {
   const [, most] = /^Max address space +(\d+) /m.exec(limits) ?? [];
   const pages = Number(statm.split(' ')[0]);

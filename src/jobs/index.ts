@@ -4,9 +4,9 @@
  *
  * It takes the file that runs on every thread, the data that a thread starts with, and then jobs. It gives
  * progress, and answers in the order of the jobs. An abort is passed on to the running jobs, which end with
- * what they have. A job that fails is told with its name. `doneShortly` is for jobs
- * that are over before a thread has started. What a job does is up to the caller. Start reading
- * at `job-pool.ts`; `job-thread.ts` is one of its threads.
+ * what they have. A job that fails is reported with its name. `doneShortly` is for jobs that are over before a
+ * thread has started. The caller says what a job does. Start reading at `job-pool.ts`; `job-thread.ts` is one
+ * of its threads.
  */
 
 export { JobPool, type JobPoolOptions, type NamedJob } from './job-pool.js';

@@ -6,7 +6,7 @@ import { JobThread } from './job-thread.js';
 export interface JobPoolOptions {
   /** The name of a thread in messages, as in "the solver thread ended without an answer". */
   readonly what: string;
-  /** What every thread starts with. */
+  /** The data that every thread starts with. */
   readonly data?: unknown;
   /** The most threads. By default there are as many as the machine has cores; there are never more than 16. */
   readonly threads?: number | undefined;
@@ -88,7 +88,7 @@ export class JobPool<Job, Answer, Progress> {
     };
   }
 
-  /** handOn gives a thread to the job that waits longest. One that was ended makes way for a new one. */
+  /** handOn gives a thread to the job that waits longest. A thread that was ended makes way for a new one. */
   private handOn(thread: JobThread<Job, Answer, Progress>): void {
     if (thread.isEnded && !this.isClosed) {
       this.threads.splice(this.threads.indexOf(thread), 1);

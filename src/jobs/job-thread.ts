@@ -41,9 +41,12 @@ export interface JobThreadData<Data> {
 export class JobThread<Job, Answer, Progress> {
   private readonly worker: Worker;
   private failed: Error | undefined;
-  /** Whether a job failed other than by a refusal, which may leave the state of the thread broken. */
+  /**
+   * jobFailed says whether a job failed other than by a refusal, which may leave the state of the thread
+   * broken.
+   */
   private jobFailed = false;
-  /** Whether `end` was called. */
+  /** isEnded says whether `end` was called. */
   isEnded = false;
   private onFailure: ((error: Error) => void) | undefined;
 

@@ -7,7 +7,7 @@ export interface ClientAccessOptions extends TlsPaths {
   readonly headers?: readonly string[] | undefined;
   /** A file with the token that is sent as Bearer. */
   readonly tokenFile?: string | undefined;
-  /** Whether the certificate of the server is not looked at. */
+  /** insecure says whether the certificate of the server is not looked at. */
   readonly insecure?: boolean | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface ClientAccess {
 export const NO_ACCESS: ClientAccess = { headers: {}, tls: {}, warnings: [] };
 
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
-/** What the client says itself of each request and connection. */
+/** The headers that the client itself sends with each request and connection. */
 const OWN_HEADERS = new Set([
   'connection',
   'content-encoding',

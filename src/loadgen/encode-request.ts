@@ -4,14 +4,14 @@ import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { RemoteModel } from './remote-model.js';
 import type { TensorsAs } from './types.js';
 
-/** Numbers of requests have so many digits, so that the length of a request does not depend on its own. */
+/** Numbers of requests have this many digits, so that the length of a request does not depend on its own. */
 const ID_DIGITS = 12;
 
 /** Encoded is a request as it can be sent many times, without the server's address. */
 export interface Encoded {
   path: string;
   headers: Record<string, string>;
-  /** What the body begins with. The number of the request follows. */
+  /** The text that the body begins with. The number of the request follows. */
   start: string;
   /** The rest of the body, which all that are sent share. */
   rest: Uint8Array;

@@ -89,7 +89,7 @@ export class InferAnswer {
     );
   }
 
-  /** What `fault` did not read, because it is long, tells nothing. */
+  /** An answer that `fault` did not read, because it is long, names no models. */
   answeredBy(): readonly string[] {
     return this.sent?.answeredBy.filter((stage) => typeof stage === 'string') ?? [];
   }

@@ -30,13 +30,13 @@ const DEFAULT_TIMEOUT_S = 30;
 const MOST_MODELS = 1000;
 /** A server that sheds load says: not now (503), too many (429), or not in the time that it or its proxy gives (408, 504). */
 const DROPPED = new Set([408, 429, 503, 504]);
-/** What the protocol calls tensors as bytes behind the JSON. */
+/** The protocol's name for tensors as bytes behind the JSON. */
 const BINARY = 'binary_tensor_data';
 
 /** InferenceClient speaks the Open Inference Protocol to one server over many connections. The caller closes it. */
 export class InferenceClient {
   private readonly pool: Pool;
-  /** What all paths of the server begin with. */
+  /** The prefix of all paths of the server. */
   private readonly prefix: string;
   private readonly answers: AnswerReader;
   private readonly headers: ClientAccess['headers'];
@@ -90,7 +90,7 @@ export class InferenceClient {
     return readMetadata(properties === undefined ? json : { ...json, properties });
   }
 
-  /** configured gives what a bundle for Triton has in a model's configuration, since Triton tells no properties. It never rejects. */
+  /** configured gives what a bundle for Triton has in a model's configuration, since Triton reports no properties. It never rejects. */
   private async configured(model: string): Promise<Metadata['properties']> {
     try {
       const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}/config`);
@@ -161,13 +161,13 @@ export class InferenceClient {
     await this.pool.destroy();
   }
 
-  /** takesBinary says whether the server tells that it takes tensors as bytes. It never rejects. */
+  /** takesBinary says whether the server reports that it takes tensors as bytes. It never rejects. */
   async takesBinary(): Promise<boolean> {
     const { extensions } = await this.ofItself();
     return Array.isArray(extensions) && extensions.includes(BINARY);
   }
 
-  /** serverName gives the name and version that the server tells. It never rejects. */
+  /** serverName gives the name and version that the server reports. It never rejects. */
   async serverName(): Promise<string | undefined> {
     const { name, version } = await this.ofItself();
     return typeof name === 'string'
@@ -186,7 +186,7 @@ export class InferenceClient {
 
   /**
    * modelNames lists the models that the server has: those of its repository's index (Triton, MLServer), or else of
-   * `/v2/models` (KServe). It is empty where the server does not tell.
+   * `/v2/models` (KServe). It is empty where the server reports none.
    * @throws InputError where no server answers within 5 s, or its list is not in JSON
    */
   async modelNames(): Promise<string[]> {
@@ -240,7 +240,7 @@ export class InferenceClient {
     }
   }
 
-  /** described reads what a server tells of itself, which together is bounded. */
+  /** described reads what a server reports about itself, which together is bounded. */
   private async described(body: Readable, headers: IncomingHttpHeaders): Promise<Uint8Array> {
     const left = Math.max(0, this.descriptionBytes - this.describedBytes);
     const limits = { oneBytes: left, allBytes: left, wholeMs: DESCRIBE_TIMEOUT_MS };
@@ -269,7 +269,7 @@ export class InferenceClient {
   }
 }
 
-/** Told is what a server tells of itself. */
+/** Told is what a server reports about itself. */
 interface Told {
   readonly status: number;
   readonly json: unknown;
@@ -286,7 +286,7 @@ function listedModels({ status, json }: Told): string[] {
   const models = list.map(
     (model: unknown) => (typeof model === 'string' ? { name: model } : (model ?? {})) as ListedModel,
   );
-  // Where a server tells states, what has none is in its repository and was not loaded (Triton).
+  // Where a server reports states, what has none is in its repository and was not loaded (Triton).
   const tellsStates = models.some(hasState);
   const names = models.map((model) =>
     NOT_SERVED.has(model.state) || (tellsStates && !hasState(model)) ? undefined : model.name,

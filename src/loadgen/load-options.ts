@@ -45,7 +45,7 @@ export function urlFaults(url: string): Fault[] {
     return [
       fault(`holds a name or password; give ${origin}, and ${option('headers')} for an Authorization`, 'url'),
     ];
-  // What stands before may have versions of its own: http://host/api/v2/team is an address.
+  // The part of the address before may have versions of its own: http://host/api/v2/team is an address.
   const ofProtocol = /\/v2\/?$|\/v2\/(models|health|repository)(\/.*)?$/;
   if (search === '' && hash === '' && !ofProtocol.test(pathname)) return [];
   const address = origin + pathname.replace(ofProtocol, '').replace(/\/$/, '');

@@ -27,7 +27,7 @@ export class LoadTally {
   readonly failures: Record<string, number> = {};
   /** The statuses of drops. */
   readonly drops: Record<string, number> = {};
-  /** The rows that each model of a cascade answered, where the server tells. */
+  /** The rows that each model of a cascade answered, where the server reports it. */
   private readonly rowsBy = new Map<string, number>();
   private latencyMs: number[] = [];
   private latenessMs: number[] = [];
@@ -142,7 +142,7 @@ export class LoadTally {
     };
   }
 
-  /** answeredBy lists the models of a cascade that answered, that of the most rows first, where the server tells. */
+  /** answeredBy lists the models of a cascade that answered, that of the most rows first, where the server reports it. */
   private answeredBy(): { answeredBy?: LoadAnsweredBy[] } {
     const all = [...this.rowsBy.values()].reduce((sum, rows) => sum + rows, 0);
     if (all === 0) return {};
@@ -162,9 +162,9 @@ export class LoadTally {
     >,
     sending: {
       readonly seconds: number;
-      /** Whether the client gave up sending the rest of the load. */
+      /** stoppedShort says whether the client gave up sending the rest of the load. */
       readonly stoppedShort: boolean;
-      /** Whether every request was of a model with an SLO. Without, there is no attainment. */
+      /** hasSlo says whether every request was of a model with an SLO. Without, there is no attainment. */
       readonly hasSlo: boolean;
     },
   ): LoadReport {

@@ -66,7 +66,7 @@ export async function driveLoad(url: string, options: LoadOptions): Promise<Load
   }
 }
 
-/** tensorsFor chooses how requests for models carry their tensors, by what their server tells. */
+/** tensorsFor chooses how requests for models carry their tensors, by what their server reports. */
 async function tensorsFor(client: InferenceClient, models: readonly RemoteModel[]): Promise<TensorsAs> {
   const hasHalves = models.some(({ inputs }) => inputs.some(({ dtype }) => dtype === 'float16'));
   return hasHalves || (await client.takesBinary()) ? 'binary' : 'json';

@@ -13,7 +13,10 @@ import type { LoadOptions } from './types.js';
 export interface MeasureEngineOptions extends ClientOptions, Pick<LoadOptions, 'model' | 'seed' | 'signal'> {
   /** How many requests are answered by stages; 100 by default. */
   readonly requests?: number | undefined;
-  /** How many of them are sent each second; by default half of the planned rate, and one after the other where that is not told. */
+  /**
+   * How many of them are sent each second; by default half of the planned rate, and one after the other where
+   * that is not known.
+   */
   readonly rps?: number | undefined;
   /** How many requests the ingress alone answers, of which half come side by side; 400 by default. */
   readonly refusals?: number | undefined;
@@ -37,7 +40,7 @@ export interface MeasuredEngine {
   readonly bodyBytes: number;
 }
 
-/** So many requests are open at once while the capacity of the ingress is measured. */
+/** This many requests are open at once while the capacity of the ingress is measured. */
 const AT_ONCE = 16;
 /** The first requests find caches cold and connections closed. */
 const WARM_UP = 10;
@@ -50,9 +53,9 @@ const UNKNOWN_INPUT = 'inferplan-calibration';
  * Requests with an input that the model has not come as far as the ingress, which reads them whole and refuses them. How long
  * one takes alone is the time of the ingress. How many it answers each second when many come at once is its capacity, and the
  * product of both is the number of its replicas (Little's law). Requests that stages answer take longer than that by what the
- * server tells of their executions and of waiting for them, which simulations know of, and by two hops for each stage. They come
+ * server reports about their executions and of waiting for them, which simulations know of, and by two hops for each stage. They come
  * at a rate, since hops take longer on an engine that has something to do.
- * @throws InputError where the server tells no executions, or does not refuse or answer as it should; MissingError where it lacks
+ * @throws InputError where the server reports no executions, or does not refuse or answer as it should; MissingError where it lacks
  *   the model
  */
 export async function measureEngine(url: string, options: MeasureEngineOptions): Promise<MeasuredEngine> {
@@ -88,7 +91,7 @@ export async function measureEngine(url: string, options: MeasureEngineOptions):
   }
 }
 
-/** ingressOf gives the replicas of an ingress that takes so long for a request alone, and so many requests each second. */
+/** ingressOf gives the replicas of an ingress that takes so long for a request alone, and a given number of requests each second. */
 export function ingressOf(
   aloneUs: number,
   rps: number,
@@ -121,7 +124,7 @@ class EngineCalls {
     return Number(this.whole[0]?.headers['content-length']);
   }
 
-  /** refused sends requests that the ingress refuses, so many at once, and gives the median time of one and their rate. */
+  /** refused sends requests that the ingress refuses, several at once, and gives the median time of one and their rate. */
   async refused(count: number, atOnce: number): Promise<{ readonly eachUs: number; readonly rps: number }> {
     const tookUs: number[] = [];
     const startMs = performance.now();
@@ -193,7 +196,7 @@ class EngineCalls {
       const leftMs = startMs + (1e3 * i) / rps - performance.now();
       if (leftMs > 0) await sleep(leftMs, undefined, { signal: this.options.signal });
       const one = this.answeredOne();
-      // What fails is told once all are sent.
+      // A failure is reported once all are sent.
       one.catch(() => {});
       took.push(one);
     }

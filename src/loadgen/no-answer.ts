@@ -17,9 +17,9 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
   UND_ERR_BODY_TIMEOUT: `none within ${DESCRIBE_TIMEOUT_MS / 1000} s`,
 };
-/** What an attempt ends with that may have met a server of TLS with plain HTTP. */
+/** The errors of an attempt that may have met a server of TLS with plain HTTP. */
 const PERHAPS_TLS = /^(UND_ERR_SOCKET|ECONNRESET|HPE_.*)$/;
-/** What an attempt ends with where a server of TLS wanted a certificate, or closed for another reason. */
+/** The errors of an attempt where a server of TLS wanted a certificate, or closed for another reason. */
 const CUT_OFF = /^(UND_ERR_SOCKET|ECONNRESET|ERR_SSL_.*CERTIFICATE.*)$/;
 const PROBE_MS = 2000;
 

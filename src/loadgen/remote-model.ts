@@ -6,7 +6,10 @@ export interface RemoteModel {
   name: string;
   inputs: TensorSpec[];
   outputs: TensorSpec[];
-  /** Whether an answer may lack outputs, those of branches that were not taken, without saying which. */
+  /**
+   * mayLackOutputs says whether an answer may lack outputs, those of branches that were not taken, without
+   * saying which.
+   */
   mayLackOutputs?: true;
   sloMs?: number;
   /** The rate that it was planned for, and its weight among the models. Servers of others do not tell these. */
@@ -58,7 +61,9 @@ export function isMetadata(json: unknown): json is Metadata {
   return typeof name === 'string' && areTensors(inputs) && areTensors(outputs);
 }
 
-/** What a bundle for Triton tells of a model stands in its configuration under names that begin so. */
+/**
+ * The prefix of the names in a model's Triton configuration under which a bundle says things of the model.
+ */
 const CONFIGURED = 'inferplan.';
 
 /** configuredProperties reads what a bundle tells of a model in Triton's configuration of it, undefined where that is nothing. */

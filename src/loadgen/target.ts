@@ -11,9 +11,9 @@ import type { LoadOptions, TensorsAs } from './types.js';
 const DEFAULT_REQUEST_BYTES = 64 * MIB;
 /** All different requests for a model take no more than this together, as far as one of them does not. */
 const MOST_PREPARED_BYTES = 256 * MIB;
-/** What an element of text takes at least, as text and as it is sent. */
+/** The least size of an element of text, as text and as it is sent. */
 const TEXT_BYTES = 32;
-/** What a number takes at most as JSON, with the comma behind it. */
+/** The most characters of a number in JSON, with the comma behind it. */
 const JSON_BYTES = 25;
 /** A text that holds a request as JSON is no longer than this, far from what the engine can hold. */
 const MOST_JSON_BYTES = 256 * MIB;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * errorIn gives the first line of what a server tells of an error as `error`, or as `detail` (FastAPI), cut to 200 characters. A
+ * errorIn gives the first line of what a server reports about an error as `error`, or as `detail` (FastAPI), cut to 200 characters. A
  * page for a browser tells nothing.
  */
 export function errorIn(bytes: Uint8Array): string {

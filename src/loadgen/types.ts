@@ -22,7 +22,7 @@ export interface LoadOptions {
   seed?: number;
   /** The rows of every request; the default is 1. */
   rows?: number;
-  /** Which priorities requests send, drawn by their shares under the seed; by default none is sent. */
+  /** The priorities that requests send, drawn by their shares under the seed; by default none is sent. */
   priorities?: readonly PriorityShare[];
   /** The latency that counts as in time; by default the model's SLO as the server states it. Without either, there is no attainment. */
   sloMs?: number;
@@ -31,8 +31,8 @@ export interface LoadOptions {
   /** check says whether an answer is right. A wrong answer counts as failed. */
   check?: (response: LoadResponse) => boolean;
   /**
-   * Whether tensors are sent, and asked for, as bytes or as JSON; by default as bytes where the server tells that it takes
-   * them, and for models of float16, which JSON does not carry.
+   * tensors says whether tensors are sent, and asked for, as bytes or as JSON; by default as bytes where the
+   * server reports that it takes them, and for models of float16, which JSON does not carry.
    */
   tensors?: TensorsAs;
   /** The largest number of connections; the default is 512. */
@@ -42,7 +42,7 @@ export interface LoadOptions {
    * after it began; the default is 30.
    */
   timeoutS?: number;
-  /** What the client sends and shows to be let in; by default nothing. */
+  /** The headers and certificates that the client sends to be let in; by default nothing. */
   access?: ClientAccess;
   /** The largest request that the metadata of a server may ask for; the default is 64 MiB. */
   maxRequestBytes?: number;

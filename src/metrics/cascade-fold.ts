@@ -22,9 +22,9 @@ export interface CascadeFigures {
   readonly accuracy?: number;
   /** The share of answered requests that each model answered, and the share of these that is right. */
   readonly answeredBy: readonly { readonly share: number; readonly accuracy?: number }[];
-  /** The share of time in which each gear was in force. */
+  /** The share of time in which each gear was active. */
   readonly gearShares: readonly number[];
-  /** How often another gear came into force. */
+  /** How often another gear became active. */
   readonly shifts: number;
   readonly windows?: readonly CascadeWindow[];
 }
@@ -34,7 +34,7 @@ export interface CascadeWindow {
   readonly fromS: number;
   readonly accuracy?: number;
   readonly p95Ms?: number;
-  /** The gear that was in force longest. */
+  /** The gear that was active longest. */
   readonly gear: number;
 }
 
@@ -42,7 +42,7 @@ type EndedRequest = [atNs: number, model: number, request: number, arrivedNs: nu
 
 /**
  * CascadeFold observes a run of a gear plan: which model answered each request, and whether rightly, and which gear was
- * in force when. With windows it keeps every latency.
+ * active when. With windows it keeps every latency.
  */
 export class CascadeFold {
   private view: BatchView | undefined;
@@ -81,13 +81,13 @@ export class CascadeFold {
     this.order[request] = this.arrivals++;
   }
 
-  /** executed tells that a batch was executed: its number, pool, device and size. */
+  /** executed reports that a batch was executed: its number, pool, device and size. */
   executed(...[batch, pool, , size]: [batch: number, pool: number, device: number, size: number]): void {
     const { core, requestOf } = this.view as BatchView;
     for (let i = 0; i < size; i++) this.last[requestOf(core.batchTask(batch, i))] = pool;
   }
 
-  /** ended tells that a request has ended: when, its model and number, when it came, and its outcome. */
+  /** ended reports that a request has ended: when, its model and number, when it came, and its outcome. */
   ended(...[atNs, , request, arrivedNs, outcome]: EndedRequest): void {
     const stage = this.last[request] as number;
     if (stage === NONE || (outcome !== OutcomeIndex.inTime && outcome !== OutcomeIndex.late)) return;
@@ -101,7 +101,7 @@ export class CascadeFold {
     window.latencies.push(atNs - arrivedNs);
   }
 
-  /** shifted tells that another gear is in force. */
+  /** shifted reports that another gear is active. */
   shifted(atNs: number, gear: number): void {
     this.addGear(atNs);
     this.gear = gear;
@@ -122,7 +122,7 @@ export class CascadeFold {
     this.gearFromNs = Math.max(this.gearFromNs, toNs);
   }
 
-  /** figures gives the figures of the run until a time. Nothing is told afterwards. */
+  /** figures gives the figures of the run until a time. Nothing is reported afterwards. */
   figures(untilNs: number): CascadeFigures {
     this.addGear(untilNs);
     const all = sum(this.answered);

@@ -83,7 +83,7 @@ export class DeviceFold {
     this.most = inUse.slice();
   }
 
-  /** scaled tells that a device is in use from now on, or no longer. */
+  /** scaled reports that a device is in use from now on, or no longer. */
   scaled(atNs: number, device: number, by: 1 | -1): void {
     if (atNs >= this.untilNs) return;
     const { scaling, deviceClass, deviceShare } = this.shape;
@@ -109,7 +109,7 @@ export class DeviceFold {
     if (toDevice >= 0) this.downNs[this.shape.downlinkOf[toDevice] as number]! += ns;
   }
 
-  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been reported before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

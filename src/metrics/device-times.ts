@@ -37,7 +37,7 @@ export class DeviceTimeFold {
   }
 
   /**
-   * times gives the shares of the time of some devices, from 0 to `endNs`, at or behind which nothing was told. Where that is 0 they
+   * times gives the shares of the time of some devices, from 0 to `endNs`, at or behind which nothing was reported. Where that is 0 they
    * were idle.
    */
   times(endNs: number, devices: readonly number[]): DeviceTimes {

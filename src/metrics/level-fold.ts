@@ -63,7 +63,7 @@ export class LevelFold {
     return this.shape.modelWeights === undefined ? level : level * this.modelWeights.length + model;
   }
 
-  /** ended tells that a request has ended: when, its model and number, when it came, and its outcome. */
+  /** ended reports that a request has ended: when, its model and number, when it came, and its outcome. */
   ended(
     ...[, model, request, arrivedNs, outcome]: [number, number, number, number, number, ...number[]]
   ): void {
@@ -71,7 +71,7 @@ export class LevelFold {
     this.counts[OUTCOMES * this.cellOf(this.level[request] as number, model) + outcome]! += 1;
   }
 
-  /** figures gives the figures of a run of so many nanoseconds. */
+  /** figures gives the figures of a run of a given number of nanoseconds. */
   figures(spanNs: number): LevelsFigures {
     const { weights } = this.shape;
     let all = 0;

@@ -207,7 +207,7 @@ export class RunMetrics {
   }
 
   /**
-   * scaled tells that a device is asked to come up, is up, or is on standby again (0). It is in use, and paid for, from
+   * scaled reports that a device is asked to come up, is up, or is on standby again (0). It is in use, and paid for, from
    * when it is asked (1) until it is on standby.
    */
   scaled(atNs: number, device: number, state: number): void {
@@ -218,7 +218,7 @@ export class RunMetrics {
   }
 
   /**
-   * endAt tells that the run is interrupted now: no more requests come, and device time counts until then.
+   * endAt reports that the run is interrupted now: no more requests come, and device time counts until then.
    */
   endAt(atNs: number): void {
     this.devices.endAt(atNs - this.warmUpNs);

@@ -21,7 +21,7 @@ export interface RunShape {
   readonly dropReasons: number;
   /** Requests arrive in [0, durationNs), and device time is counted within it. */
   readonly durationNs: number;
-  /** What is needed where devices come and go in the run; absent where all are there from beginning to end. */
+  /** The devices that come and go in the run; absent where all are there from beginning to end. */
   readonly scaling?: RunScaling;
 }
 

@@ -29,7 +29,7 @@ export class StepSums {
     return this.now[key] as number;
   }
 
-  /** addUpAll adds up all numbers until a time, after which no change is told. */
+  /** addUpAll adds up all numbers until a time, after which no change is reported. */
   addUpAll(untilNs: number): void {
     for (let key = 0; key < this.now.length; key++) this.addUp(untilNs, key);
   }

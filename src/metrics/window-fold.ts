@@ -109,7 +109,7 @@ export class WindowFold {
     );
   }
 
-  /** scaled tells that a device is in use from now on, or no longer. */
+  /** scaled reports that a device is in use from now on, or no longer. */
   scaled(atNs: number, device: number, by: 1 | -1): void {
     if (atNs >= this.untilNs) return;
     const { scaling, deviceClass, deviceShare } = this.shape;
@@ -174,7 +174,7 @@ export class WindowFold {
     }
   }
 
-  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been told before. */
+  /** endAt ends the run earlier than planned. Events that ended after this instant must not have been reported before. */
   endAt(untilNs: number): void {
     this.untilNs = untilNs;
   }

@@ -126,7 +126,7 @@ export class WorkflowMetrics {
   /**
    * figures computes the figures of the run so far.
    * @param spanNs the time during which requests arrived, which rates are over; > 0
-   * @param endNs the time that devices were there for, from 0 on: nothing was told later
+   * @param endNs the time that devices were there for, from 0 on: nothing was reported later
    */
   figures(spanNs: number, endNs: number): WorkflowFigures {
     const { models, deviceClass, classes } = this.shape;

@@ -34,7 +34,7 @@ export class WorstWindowFold {
     this.outcomes = new Uint32Array(OUTCOME_KINDS * Math.ceil(options.durationNs / NS_PER_S));
   }
 
-  /** ended tells that a request has ended: when, its model and number, when it came, and its outcome. */
+  /** ended reports that a request has ended: when, its model and number, when it came, and its outcome. */
   ended(...[, , , arrivedNs, outcome]: EndedRequest): void {
     const { warmUpNs } = this.options;
     if (arrivedNs < warmUpNs) return;

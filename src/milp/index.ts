@@ -1,6 +1,7 @@
 /**
- * This room plans pooled pipelines (PPipe §3, §5, A.1, A.2). It holds the model layer, the HiGHS adapter, columns and
- * their pricing, the search for whole numbers, and placement. What it finds is checked by `checks`, which shares no code with it.
+ * This room plans pooled pipelines (PPipe §3, §5, A.1, A.2). It holds the model layer, the HiGHS adapter,
+ * columns and their pricing, the search for whole numbers, and placement. Its plans are checked by `checks`,
+ * which shares no code with it.
  *
  * In goes a problem without files or open defaults. Out comes an outcome: a plan with a proven bound, infeasible with
  * reasons, or no plan in time. The room reads no file, knows only the clock that it is handed, and draws no random

@@ -83,16 +83,16 @@ export type InfeasibilityCause =
       readonly code: 'slo-too-short';
       readonly model: string;
       readonly sloMs: number;
-      /** What the margin and the filling of a batch leave of the SLO. */
+      /** The rest of the SLO after the margin and the filling of a batch. */
       readonly leftMs: number;
-      /** What the fastest pipeline takes. */
+      /** The latency of the fastest pipeline. */
       readonly latencyMs: number;
     }
   | {
       readonly code: 'class-too-slow';
       readonly model: string;
       readonly class: string;
-      /** What the whole model takes on the class, and how much too long that is. */
+      /** The latency of the whole model on the class, and by how much it is too long. */
       readonly latencyMs: number;
       readonly overMs: number;
     }

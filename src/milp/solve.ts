@@ -139,7 +139,7 @@ function inSearchUnits(options: PlanOptions, { value: unit }: Scale): PlanOption
   return { ...options, onProgress: tell };
 }
 
-/** layerNotes tells which latencies of layers were not measured but shared out. */
+/** layerNotes says which latencies of layers were not measured but shared out. */
 function layerNotes({ planner, cluster }: PooledProblem, { profile, classes, name }: ProblemModel): string[] {
   if (planner.granularity === 'block') return [];
   return classes.flatMap((device) => {

@@ -24,9 +24,9 @@ export function allowedSteps(units: number = DEFAULT_WORK): number {
 }
 
 /**
- * stopAfter makes a `Stop` that is true once more than `steps` steps were counted over all its calls, so that a search
- * always ends, and always at the same place, or as soon as `isStopped` is true. One look at a cut, a column, a state or
- * a pair of states is a step.
+ * stopAfter makes a `Stop` that is true once more than `steps` steps were counted over all its calls, so that
+ * a search always ends, and always at the same place, or as soon as `isStopped` is true. A step is one look
+ * at a cut, a column, a state or a pair of states.
  */
 export function stopAfter(steps: number, isStopped: () => boolean): Stop {
   let left = steps;

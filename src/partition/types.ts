@@ -24,7 +24,7 @@ export interface PartitionOptions {
 
 /** Partitioning says where the blocks of a model end. */
 export interface Partitioning {
-  /** One past the last layer of each block. The last end is the number of layers. */
+  /** The ends of the blocks: one past the last layer of each. The last end is the number of layers. */
   ends: number[];
   method: PartitionMethod;
   /** The class whose latencies were divided; only for `greedy` (`min-transfer` keeps its bounds on all classes). */

@@ -4,7 +4,7 @@ import { type Fault, fault, type PipelineApplication, type PipelineSpec } from '
 /** Shares that are written in decimals sum to 1 no more exactly than this. */
 const ROUNDING = 1e-6;
 
-/** What a spec says of whom it serves. */
+/** The fields of a spec about whom it serves. */
 type Served = Pick<PipelineSpec, 'name' | 'sloMs' | 'applications'>;
 
 /** DEFAULT_NAME is what clients call a pipeline whose spec says no name. */
@@ -24,7 +24,7 @@ export function leastSloMs(spec: Served): number {
   return smallestOf(servedApplications(spec).map(({ sloMs }) => sloMs));
 }
 
-/** applicationFaults tells every fault of the SLO and of the applications of a spec. */
+/** applicationFaults reports every fault of the SLO and of the applications of a spec. */
 export function applicationFaults({ sloMs, applications, objectives }: PipelineSpec): Fault[] {
   if (applications === undefined)
     return sloMs === undefined ? [fault('is needed, or applications with an SLO each', '/sloMs')] : [];

@@ -10,7 +10,7 @@ export interface DeviceSets {
   })[];
   /** The set of each stage; undefined where the spec does not fix it. */
   readonly ofStage: readonly (number | undefined)[];
-  /** What the spec lacks, or gives twice. */
+  /** The faults of the spec: devices that it lacks, or gives twice. */
   readonly faults: readonly Fault[];
 }
 
@@ -45,7 +45,7 @@ export function setsOf<Set extends Pick<DeviceSet, 'stages'>>(sets: readonly Set
   return sets.filter(({ stages }) => stages.includes(stage));
 }
 
-/** isUnequal tells whether a stage has replicas of several classes. */
+/** isUnequal returns whether a stage has replicas of several classes. */
 export function isUnequal({ replicas }: Pick<PipelineStage, 'replicas'>): boolean {
   return typeof replicas === 'object' && Object.values(replicas).filter((count) => count > 0).length > 1;
 }
@@ -115,7 +115,7 @@ function stageFaults(stage: PipelineStage, i: number, isShared: boolean): Fault[
   ];
 }
 
-/** classCountFaults tells what is wrong where a stage gives the number of its replicas for each class. */
+/** classCountFaults reports what is wrong where a stage gives the number of its replicas for each class. */
 function classCountFaults(
   { replicas = {}, device, devices, standby = 0 }: PipelineStage,
   i: number,

@@ -241,7 +241,7 @@ function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): 
   const { rps } = problem;
   if (rps === undefined || rps <= servedRps * (1 + ROUNDING)) return [];
   const sets = setsOf(problem.devices, set.stages[0] as number);
-  // The classes of a stage serve it together, and are told of once.
+  // The classes of a stage serve it together, and are reported once.
   if (sets[0] !== set) return [];
   const names = stageNames(problem, set);
   const devices = sets.map((one) => `${one.replicas} ${deviceText(one)}`).join(' and ');

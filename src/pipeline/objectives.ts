@@ -50,7 +50,7 @@ export function countWithin(latencyNs: Float64Array, sloMs: number): number {
   return inTime;
 }
 
-/** objectiveFaults tells where objectives stand that nothing looks at. */
+/** objectiveFaults reports where objectives stand that nothing looks at. */
 export function objectiveFaults({ objectives, planner }: PipelineSpec): Fault[] {
   if (objectives === undefined) return [];
   const method = pipelineMethodOf({ planner });

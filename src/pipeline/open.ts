@@ -45,7 +45,7 @@ export interface OpenProblem {
 /** OpenStage is a stage with what may be chosen for it. */
 export interface OpenStage {
   readonly profile: Profile;
-  /** Which quantile of its latencies the stage is planned with; by default the median. */
+  /** The quantile of its latencies that the stage is planned with; by default the median. */
   readonly quantile?: LatencyQuantile | undefined;
   readonly inputs: readonly StageInput[] | undefined;
   readonly candidates: readonly OpenCandidate[];
@@ -69,7 +69,7 @@ export type ResolvedOpen =
   | { readonly faults: readonly Fault[]; readonly problem?: undefined };
 
 /**
- * resolveOpen joins a spec whose stages are to be planned with its cluster and profiles, and tells every fault at once.
+ * resolveOpen joins a spec whose stages are to be planned with its cluster and profiles, and reports every fault at once.
  * A class is a candidate for a stage where the spec allows it, its profile has it, and its memory holds the weights.
  */
 export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOpen {

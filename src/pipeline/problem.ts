@@ -13,18 +13,21 @@ import type { PipelinePlanBody, StageGraph } from '../plans/index.js';
 export interface StageProfile {
   readonly profile: Profile;
   readonly path: string;
-  /** Which quantile of its latencies the stage is planned with; by default the median. */
+  /** The quantile of its latencies that the stage is planned with; by default the median. */
   readonly quantile?: LatencyQuantile;
 }
 
 /** PipelineFiles holds the contents of the files that a spec names. */
 export interface PipelineFiles {
   readonly cluster: OpenCluster;
-  /** One profile for each stage of the spec, in order. */
+  /** The profiles of the spec's stages, in order. */
   readonly profiles: readonly StageProfile[];
   /** The mean rate of the spec's trace, where it names one that has a rate. */
   readonly traceRps?: number | undefined;
-  /** Whether the spec's trace lists arrivals, or counts them by interval, so that each draw places them anew. */
+  /**
+   * traceKind says whether the spec's trace lists arrivals, or counts them by interval, so that each draw
+   * places them anew.
+   */
   readonly traceKind?: 'arrivals' | 'counts' | undefined;
 }
 
@@ -44,7 +47,7 @@ export interface GivenProblem {
 /** GivenStage is a stage with the figures of its profile. */
 export interface GivenStage {
   readonly profile: Profile;
-  /** Which quantile `latencyUsByBatch` has; by default the median. */
+  /** The quantile of `latencyUsByBatch`; by default the median. */
   readonly quantile?: LatencyQuantile | undefined;
   readonly batch: number;
   /** At batch 1 … batch; null where the profile has no such batch. */
@@ -72,7 +75,7 @@ export interface DeviceSet {
   readonly stages: readonly number[];
   readonly replicas: number;
   readonly standby: number;
-  /** Whether the spec lists it as shared. */
+  /** shared says whether the spec lists it as shared. */
   readonly shared: boolean;
 }
 

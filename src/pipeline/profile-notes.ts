@@ -9,7 +9,7 @@ import { type DeviceSets, setsOf } from './device-sets.js';
 import { classFigures, isSummed } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
 
-/** profileNotes tells what is to be known of the figures that a plan uses. The spec has no faults. */
+/** profileNotes reports what is to be known of the figures that a plan uses. The spec has no faults. */
 export function profileNotes(
   { stages }: PipelineSpec,
   { cluster, profiles }: PipelineFiles,

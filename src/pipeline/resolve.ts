@@ -35,7 +35,7 @@ const MOST_VIRTUAL = 1000;
 const MOST_BATCH = 65_536;
 
 /**
- * resolveGiven joins a spec with its cluster and profiles, and tells every fault at once: of the graph, of what is
+ * resolveGiven joins a spec with its cluster and profiles, and reports every fault at once: of the graph, of what is
  * fixed and what is not, of tensors, and of how cluster, profiles and spec fit together.
  */
 export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Resolved {
@@ -102,7 +102,7 @@ export function loadRps({ rps, load }: PipelineSpec, { traceRps }: PipelineFiles
   return rps ?? (load !== undefined && 'rps' in load ? load.rps : traceRps);
 }
 
-/** pipelineSpecFaults tells every fault of a spec that can be seen without the files that it names. */
+/** pipelineSpecFaults reports every fault of a spec that can be seen without the files that it names. */
 export function pipelineSpecFaults(spec: PipelineSpec): Fault[] {
   const many = countFaults(spec);
   return many.length > 0
@@ -130,7 +130,7 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
   ];
 }
 
-/** tunerFaults tells what a tuner lacks, and where a spec names two. */
+/** tunerFaults reports what a tuner lacks, and where a spec names two. */
 function tunerFaults(kind: string | undefined, { tuner, serving, load, stages }: PipelineSpec): Fault[] {
   const at = tuner === undefined ? '/serving/tuner' : '/tuner';
   return [
@@ -146,7 +146,7 @@ function tunerFaults(kind: string | undefined, { tuner, serving, load, stages }:
   ];
 }
 
-/** methodFaults tells what a spec has too much or too little for the method that plans it. */
+/** methodFaults reports what a spec has too much or too little for the method that plans it. */
 function methodFaults({ planner, stages, shared, load }: PipelineSpec): Fault[] {
   const method = pipelineMethodOf({ planner });
   switch (method) {

@@ -81,7 +81,7 @@ function serversOf(device: OpenCluster['devices'][string], units: number): Serve
   const perServer = Math.max(1, device.perServer ?? 1);
   const free = freeGpus(device) ?? Number.POSITIVE_INFINITY;
   const servers: Server[] = [];
-  // What does not fit is placed too, as nobody serves by it: the plan is refused by its counts.
+  // Devices that do not fit are placed too, as nobody serves by it: the plan is refused by its counts.
   for (let left = free; servers.length < units && left > 0; left -= perServer)
     servers.push({ gpus: Math.min(perServer, left), taken: 0, upS: 0, downS: 0 });
   const gpus = servers.reduce((sum, one) => sum + one.gpus, 0);

@@ -19,7 +19,9 @@ export interface RunPipeline {
   readonly exclusive: readonly (readonly string[])[];
 }
 
-/** It stands for probabilities that are to be counted, so that the rest of a spec can be checked. */
+/**
+ * The value that replaces probabilities that are to be counted, so that the rest of a spec can be checked.
+ */
 const ANY_SHARE = 0.5;
 
 /**
@@ -57,7 +59,7 @@ export function resolveRun(
     ...exclusiveConditionFaults(open),
     ...open.stages.flatMap((stage, i) => whenFaults(stage, i, profiles[i])),
   ];
-  // What follows is found of a graph without faults only.
+  // The later checks are only for a graph without faults.
   const faults = early.length > 0 ? early : [...unservedFaults({ stages, exclusive }), ...unforked(open)];
   if (faults.length > 0) return { faults: distinctFaults(faults) };
   return { pipeline: { graph: read.graph, stages, exclusive } };

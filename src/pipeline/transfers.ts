@@ -6,9 +6,10 @@ import type { GivenStage } from './problem.js';
 type SendingStage = Pick<GivenStage, 'profile' | 'inputs'>;
 
 /**
- * edgeBytes counts, for each edge of each stage, the bytes that one task sends along it: the tensors that the next
- * stage takes from this one, and those that it takes from stages further back, which come along the edges from stages
- * after these. What a request brings itself is not counted. Without a list of tensors, it is the size of the output.
+ * edgeBytes counts, for each edge of each stage, the bytes that one task sends along it: the tensors that the
+ * next stage takes from this one, and those that it takes from stages further back, which come along the
+ * edges from stages after these. Tensors that a request brings itself are not counted. Without a list of
+ * tensors, it is the size of the output.
  */
 export function edgeBytes(graph: StageGraph, stages: readonly SendingStage[]): number[][] {
   const ancestors = ancestorsOf(graph);

@@ -3,7 +3,9 @@ import type { GraphEdge, StageGraph } from '../plans/index.js';
 /** ScaleFactors holds the probability that a request visits each stage (InferLine's scale factors). */
 export interface ScaleFactors {
   readonly factors: number[];
-  /** Whether they are exact; otherwise the edges that meet in a stage were taken as independent. */
+  /**
+   * exact says whether they are exact; otherwise the edges that meet in a stage were taken as independent.
+   */
   readonly exact: boolean;
 }
 

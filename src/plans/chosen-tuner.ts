@@ -12,8 +12,8 @@ export interface TunerOptions {
 /** TunerChoice says who is to tune a plan, and on what. */
 interface TunerChoice extends TunerOptions {
   /**
-   * Whether only the standby devices of the plan may be activated, as on a server, which has no others. By default that is
-   * so where the plan has a tuner, for which its devices were chosen.
+   * onlyStandby says whether only the standby devices of the plan may be activated, as on a server, which has
+   * no others. By default that is so where the plan has a tuner, for which its devices were chosen.
    */
   readonly onlyStandby?: boolean;
 }

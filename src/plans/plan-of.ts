@@ -37,11 +37,11 @@ export interface PlanOf<K extends PlanKind> {
    */
   contradictions(plan: PlanFile<K>): readonly Fault[];
   /**
-   * Whether a plan that contradicts itself is looked at further, because what it should say, or what else is wrong, tells
-   * more. Of another, the stages may lead nowhere.
+   * isReadDespiteFaults says whether a plan that contradicts itself is looked at further, because what it
+   * should say, or what else is wrong, tells more. Of another, the stages may lead nowhere.
    */
   readonly isReadDespiteFaults: boolean;
-  /** Whether a plan's cluster has those devices alone that the plan uses. */
+  /** isOfUsedDevices says whether a plan's cluster has those devices alone that the plan uses. */
   readonly isOfUsedDevices: boolean;
   /**
    * `profileFaults` says where a plan contradicts the profiles it was made from, which come in its order, with the aliases
@@ -55,7 +55,7 @@ export interface PlanOf<K extends PlanKind> {
   parts(plan: PlanFile<K>): readonly PlanPart[];
   /** `profiled` lists the models of the profiles that a plan names among its inputs, in their order. */
   profiled(plan: PlanFile<K>): readonly string[];
-  /** What one has a profile each of, in the plural. */
+  /** The things that have a profile each, in the plural. */
   readonly profiledWhat: string;
   /** `load` gives the load that the plan was made for or confirmed with, where it says. */
   load(plan: PlanFile<K>): LoadOfPlan | undefined;
@@ -102,7 +102,10 @@ export interface KnownSamples {
   readonly sent?: number;
   /** The samples of the records by which it was simulated; absent of other plans. */
   readonly recorded?: number;
-  /** Whether these records were given beside the plan, so that they may be those of the samples that were sent. */
+  /**
+   * areGiven says whether these records were given beside the plan, so that they may be those of the samples
+   * that were sent.
+   */
   readonly areGiven: boolean;
 }
 
@@ -116,7 +119,7 @@ export interface Application {
   readonly weight: number;
   /** How much a drop of one of its requests weighs; 1 where absent. */
   readonly dropWeight?: number;
-  /** What the load is of that it shares with others: each request of that load belongs to one of them. */
+  /** The name of the load that it shares with others: each request of that load belongs to one of them. */
   readonly loadOf?: string;
   /** The rate that the plan promises, where that is not its throughput. */
   readonly heldRps?: number;
@@ -152,7 +155,7 @@ export interface PlanPart {
   readonly batch: number;
   /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
   readonly latencyUsByBatch: readonly (number | null)[];
-  /** Which latencies of the profile these are; medians where absent. */
+  /** The quantile of the profile's latencies that these are; medians where absent. */
   readonly latencyQuantile?: LatencyQuantile;
   /** The further classes of its devices; absent where all are of one class. */
   readonly otherClasses?: readonly string[];
@@ -192,7 +195,7 @@ export interface PlanWorld {
  * - held: the runs that confirmed what it promises.
  * - drawn: the load that it was planned for, drawn by a process.
  * - trace: the trace that it was planned for, by its path from the plan, or a window of it. With `groups`, the functions that the trace
- *   counts are dealt to so many applications in turn.
+ *   counts are dealt to this many applications in turn.
  */
 export type LoadOfPlan =
   | { readonly kind: 'held'; readonly runs: Pick<HoldRuns, 'arrivals' | 'cv' | 'durationS' | 'warmUp'> }
@@ -220,7 +223,7 @@ export interface AskedTuner {
   readonly tuner: PlanTuner | { readonly kind: 'oracle' };
   /** Where faults say that it is asked for. */
   readonly at: FaultPlace;
-  /** Whether only the standby devices of the plan may be activated. */
+  /** onlyStandby says whether only the standby devices of the plan may be activated. */
   readonly onlyStandby: boolean;
 }
 
@@ -240,7 +243,7 @@ export interface ServedTensors {
 
 /** ToldDifference is what two plans of one kind differ in. */
 export interface ToldDifference {
-  /** What is told of them, without the head of its file. */
+  /** The differences that are reported, without the head of their file. */
   readonly told: Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
   /** All other fields that differ. */
   readonly fields: readonly FieldChange[];

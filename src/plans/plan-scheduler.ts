@@ -41,9 +41,9 @@ const NO_TUNER = { kind: 'none' };
 
 /** ServedWith says which schedulers and tuners are for plans of a kind. */
 interface ServedWith {
-  /** Whether the scheduler `gears` can switch its gears. */
+  /** hasGears says whether the scheduler `gears` can switch its gears. */
   readonly hasGears: boolean;
-  /** What a plan is whose replicas no tuner changes; absent where one may. */
+  /** The description of a plan whose replicas no tuner changes; absent where a tuner may. */
   readonly untuned?: string;
 }
 
@@ -100,7 +100,10 @@ export function plannedScheduler(
   return { ...chosen, policy: { ...chosen.policy, slackNs } };
 }
 
-/** onEngine gives a scheduler the figures of the engine that it stands for. Those of another say nothing of it. */
+/**
+ * onEngine gives a scheduler the figures of the engine that it stands for. The figures of another engine say
+ * nothing of it.
+ */
 function onEngine(
   chosen: ChosenScheduler | undefined,
   engine: EngineFigures | undefined,
@@ -127,7 +130,7 @@ function weighing(chosen: ChosenScheduler, given: readonly PolicyGiven[]): Chose
   return choiceClashes(weighed).length > 0 ? chosen : weighed;
 }
 
-/** weighs tells whether a scheduler weighs requests, or was told not to. */
+/** weighs returns whether a scheduler weighs requests, or has been asked not to. */
 function weighs({ policy }: ChosenScheduler, given: readonly PolicyGiven[]): boolean {
   const { weighing: rule } = policy as { readonly weighing?: { readonly kind: string } };
   return rule !== undefined && (rule.kind !== 'none' || choicesGiven(given).includes('weighing'));

@@ -32,14 +32,14 @@ export interface WeighedApplication {
   readonly weight?: number | undefined;
 }
 
-/** areWeighed tells whether requests of some applications weigh more than those of others. */
+/** areWeighed returns whether requests of some applications weigh more than those of others. */
 export function areWeighed(applications: readonly WeighedApplication[] = []): boolean {
   return new Set(applications.map(({ weight = 1 }) => weight)).size > 1;
 }
 
 /**
- * levelFaults refuses priorities whose weights, times those of the applications, are more than a scheduler tells apart, whatever
- * requests come. No fault is found without priorities, since there are no more applications than it tells apart.
+ * levelFaults refuses priorities whose weights, times those of the applications, are more than a scheduler distinguishes, whatever
+ * requests come. No fault is found without priorities, since there are no more applications than it distinguishes.
  */
 export function levelFaults(
   priorities: PlanServing['priorities'],

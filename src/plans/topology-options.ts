@@ -5,7 +5,7 @@ export interface TopologyOptions {
   /** `sloMs` is an SLO that replaces that of every model. */
   sloMs?: number;
   /**
-   * `transfers` tells whether a transfer takes the time that the cluster's links give it (bytes / link rate),
+   * `transfers` says whether a transfer takes the time that the cluster's links give it (bytes / link rate),
    * or none, as on one machine. The default is `links`.
    */
   transfers?: 'links' | 'none';

@@ -6,9 +6,9 @@ import type { VerdictChoice } from './verdict-choice.js';
  * first, and then what each part gives.
  */
 export interface Wiring {
-  /** One for each application, in the order of the topology's models. */
+  /** The wiring of each application, in the order of the topology's models. */
   readonly applications: readonly ApplicationWiring[];
-  /** One for each pool of the topology, in order. */
+  /** The wiring of each pool of the topology, in order. */
   readonly parts: readonly PartWiring[];
 }
 
@@ -16,7 +16,7 @@ export interface Wiring {
 export interface ApplicationWiring {
   readonly inputs: readonly KeyedTensor[];
   readonly outputs: readonly KeyedTensor[];
-  /** Whether a row may be answered without some of the outputs. */
+  /** mayLackOutputs says whether a row may be answered without some of the outputs. */
   readonly mayLackOutputs: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface KeyedTensor {
 export interface PartWiring {
   readonly inputs: readonly FedInput[];
   readonly outputs: readonly GivenOutput[];
-  /** Which edges the outputs choose; absent where all edges are always taken, or certainty decides. */
+  /** The edges that the outputs choose; absent where all edges are always taken, or certainty decides. */
   readonly choices?: readonly VerdictChoice[];
   /** The output from which follows how certain the model is of a row, where gears go on by that. */
   readonly certainty?: { readonly output: string; readonly measure: CertaintyMeasure };
@@ -42,7 +42,10 @@ export interface PartWiring {
 export interface FedInput {
   readonly spec: TensorSpec;
   readonly from: readonly string[];
-  /** Whether another file of the same model makes it, so that the model was profiled with no value of it that is known. */
+  /**
+   * isInner says whether another file of the same model makes it, so that the model was profiled with no
+   * value of it that is known.
+   */
   readonly isInner?: boolean;
 }
 

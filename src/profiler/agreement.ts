@@ -156,7 +156,8 @@ export function confirmedBatching(
       ? `at batch 2 (${shown(whole)}) it is not the two requests' tensors in a row`
       : `it has no batch axis (${shown(whole)}) but its values change with the batch`;
   const difference = largestOf(pairs.map(([alone, together]) => differenceOf(alone, together)));
-  // What two requests have in common may follow the size of the batch alone, as the elements of a shape do.
+  // A value that two requests have in common may follow the size of the batch alone, as the elements of a
+  // shape do.
   const ofRows = !same(first, second) || (asShaped.kind === 'stacked' && first.dtype.startsWith('float'));
   const grows = asShaped.kind === 'stacked' ? { grows: asShaped.axis } : {};
   return { kind: 'mixed', why, ...grows, ...(ofRows ? { difference } : {}) };

@@ -29,9 +29,9 @@ export interface BoundModel {
   readonly fileBatch: number | undefined;
   /** Why the batch could not be made symbolic; undefined where it is symbolic. */
   readonly notSymbolic: string | undefined;
-  /** Whether measured shapes of inner tensors might make it symbolic. */
+  /** lacksShapes says whether measured shapes of inner tensors might make it symbolic. */
   readonly lacksShapes: boolean;
-  /** Whether it might be symbolic if rows may influence one another slightly. */
+  /** mixesSlightly says whether it might be symbolic if rows may influence one another slightly. */
   readonly mixesSlightly: boolean;
   /** The measured shapes that were needed to make it symbolic. */
   readonly shapes: MeasuredShapes;
@@ -44,7 +44,10 @@ export interface BindOptions {
   readonly batching?: boolean;
   /** Shapes of inner tensors, as measured at the fixed batch. */
   readonly shapes?: MeasuredShapes;
-  /** Whether rows of a batch may influence one another slightly, through scales that are taken from all of them. */
+  /**
+   * mixing says whether rows of a batch may influence one another slightly, through scales that are taken
+   * from all of them.
+   */
   readonly mixing?: boolean;
 }
 

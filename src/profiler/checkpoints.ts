@@ -8,7 +8,7 @@ const INTERVAL_NS = 5e9;
 export class Checkpoints {
   /** The time of the last checkpoint; undefined before the first. */
   private keptNs: number | undefined;
-  /** Whether something was measured since. */
+  /** unkept says whether something was measured since. */
   private unkept = false;
 
   constructor(

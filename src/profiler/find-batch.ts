@@ -71,8 +71,9 @@ export async function bindForBatches(
 }
 
 /**
- * shapesAtFixedBatch measures the shapes of all inner tensors whose size does not depend on the data; there are none
- * where the model does not run. What one request gives says nothing of the others where elements set the size.
+ * shapesAtFixedBatch measures the shapes of all inner tensors whose size does not depend on the data; there
+ * are none where the model does not run. The sizes that one request gives say nothing of the others where
+ * elements set the size.
  */
 async function shapesAtFixedBatch(bound: BoundModel, common: Common): Promise<MeasuredShapes> {
   const { model, source } = gathered(bound.model, common.path);

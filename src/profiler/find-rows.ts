@@ -9,7 +9,7 @@ import type { TensorFinding } from './types.js';
 export interface RowsJudged {
   /** Why a batch may not be trusted; undefined where rules or runs show that its rows keep apart. */
   readonly why: string | undefined;
-  /** Whether `why` tells of scales only that are taken from all rows of a batch. */
+  /** slightly says whether `why` tells of scales only that are taken from all rows of a batch. */
   readonly slightly: boolean;
   /** Outputs that no batch may be split by: they hold rows, and neither rules nor runs show an axis of the batch. */
   readonly lost: readonly LostOutput[];
@@ -17,7 +17,7 @@ export interface RowsJudged {
 }
 
 interface JudgeOptions {
-  /** Whether rows may influence one another slightly. */
+  /** mixing says whether rows may influence one another slightly. */
   readonly mixing: boolean;
   readonly found: ReadonlyMap<string, TensorFinding>;
   readonly known: KnownShapes;

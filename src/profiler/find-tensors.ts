@@ -28,7 +28,10 @@ import { samplePicks } from './sampling.js';
 import { writeModel } from './source.js';
 import type { Batching, TensorFinding } from './types.js';
 
-/** One run fetches values of at most this size for a request, because a fetched tensor lives several times over. */
+/**
+ * A single run fetches values of at most this size for a request, because a fetched tensor lives several
+ * times over.
+ */
 const FETCH_BYTES = 16 * 2 ** 20;
 /** Up to this size in all, a model's tensors are compared in all elements; of a larger model, about half as much is. */
 const WHOLE_BYTES = 64 * 2 ** 20;

@@ -1,7 +1,7 @@
 import { type Device, deviceText } from '../execution/index.js';
 import type { Profile } from '../formats/index.js';
 
-/** HeldCells says what a profile measures, as the options of `profile` name it. A list is empty where the profile does not tell. */
+/** HeldCells says what a profile measures, as the options of `profile` name it. A list is empty where the profile does not say. */
 export interface HeldCells {
   readonly devices: string[];
   readonly batch: number[];

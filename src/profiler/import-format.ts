@@ -12,7 +12,10 @@ const NAMES: Readonly<Record<ImportFormat, string>> = {
   ort: 'a profile of ONNX Runtime (ort)',
 };
 
-/** These events are in every profile of ONNX Runtime whose session was made, and in no other trace of events. */
+/**
+ * Every profile of ONNX Runtime whose session was made has these events, and no other trace of events has
+ * them.
+ */
 const ORT_EVENT = /^(model_run|session_initialization|model_loading_\w+)$/;
 
 /**

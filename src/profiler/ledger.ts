@@ -56,7 +56,7 @@ export class Ledger {
   /** The groups for whose figures there is room. */
   private readonly opened: Group[] = [];
   private warnings: readonly Warning[];
-  /** Which figures are unfit, each entry with its warning. */
+  /** The figures that are unfit, each entry with its warning. */
   private unfit: readonly UnfitFigures[];
 
   constructor(

@@ -10,9 +10,9 @@ import type { Limits, PreparedModel } from './types.js';
 import type { Group } from './warnings.js';
 
 /**
- * The memory of a session for the tensors it makes is estimated as this many times the most bytes of them that live at
- * once: up to 2, since its arena grows in powers of two, and 1 more, since from the second run on all tensors are laid
- * out once more in one piece. What it is fed counts once, beside this.
+ * The memory of a session for the tensors it makes is estimated as this many times the most bytes of them
+ * that live at once: up to 2, since its arena grows in powers of two, and 1 more, since from the second run
+ * on all tensors are laid out once more in one piece. The inputs count once, beside this.
  */
 const ARENA_FACTOR = 3;
 

@@ -2,7 +2,7 @@ import { counted } from '../formats/index.js';
 import { type TensorFault, tensorFaultText } from '../onnx/index.js';
 import type { PreparedLayers } from './types.js';
 
-/** This many reasons are told. */
+/** This many reasons are reported. */
 const MOST_REASONS = 3;
 
 /**

@@ -124,7 +124,7 @@ class ProfileRun {
   private readonly remarks: string[] = [];
   /** The groups at which memory ran out. */
   private readonly tooLarge: Group[] = [];
-  /** Whether memory ran out anywhere. */
+  /** outOfMemory says whether memory ran out anywhere. */
   private outOfMemory = false;
 
   constructor(private readonly at: Setting) {}

@@ -15,7 +15,7 @@ import { agree } from './agreement.js';
 import { type Trial, withProbes } from './find-tensors.js';
 import { samplePicks } from './sampling.js';
 
-/** Of an inner tensor, at most so many elements of a request are compared. */
+/** Of an inner tensor, at most this many elements of a request are compared. */
 const MOST_ELEMENTS = 2 ** 18;
 /** Spikes and high values pass any threshold that is meant for values between 0 and 1 or near them. */
 const SPIKE = 50;
@@ -155,7 +155,7 @@ async function together(
     given = await run(requests.joined(rows.map(({ feeds }) => feeds)));
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error;
-    // Larger batches that do not fit in memory are told of when they are measured.
+    // Larger batches that do not fit in memory are reported when they are measured.
     if (error instanceof OutOfMemoryError && kinds.length > 2) return 'too large';
     return { why: `the model does not run on ${batch}, and runs on each alone: ${firstLine(error.message)}` };
   }

@@ -50,7 +50,7 @@ export function unfitness(figure: Figure, limits: Limits): string | undefined {
 
 /** Below this time the calls themselves weigh, and what is added up is off. */
 const LEAST_COMPARED_US = 2000;
-/** What blocks and pairs say of the whole model misleads a planner outside these bounds. */
+/** The prediction of the whole model from blocks and pairs misleads a planner outside these bounds. */
 const LEAST_RATIO = 0.8;
 const MOST_RATIO = 1.25;
 
@@ -71,7 +71,7 @@ export function sumOverWhole({ blocks, whole }: GroupFigures): number | undefine
 
 /**
  * predictedOverWhole divides what blocks and pairs say of the whole model by what it took, to a thousandth: the sum of
- * the blocks, less what each pair takes less than its two blocks, but at least half of the longest block. It tells how
+ * the blocks, less what each pair takes less than its two blocks, but at least half of the longest block. It says how
  * well spans that were not timed are known. It gives undefined where a figure is missing or there are no pairs.
  */
 export function predictedOverWhole({ blocks, pairs, whole }: GroupFigures): number | undefined {

@@ -23,7 +23,7 @@ export interface PrepareOptions {
   readonly boundary?: Boundary;
   /** Values of inputs for one request in place of random ones, for inputs that take certain values only. */
   readonly feeds?: Tensors;
-  /** One number for every element of an input, for inputs such as a sampling rate. */
+  /** The number that fills every element of an input, for inputs such as a sampling rate. */
   readonly fill?: Readonly<Record<string, number>>;
   /**
    * The most memory that the processes which run the model may take; by default the available memory, less a reserve.
@@ -69,7 +69,7 @@ export interface PreparedModel {
   readonly tensors: ReadonlyMap<string, TensorFinding>;
   /** The tensors' types for extraction, with the batch axis open. */
   readonly types: ReadonlyMap<string, TensorType>;
-  /** What crosses after each layer but the last, whether the model can be cut there or not. */
+  /** The crossings after each layer but the last, whether the model can be cut there or not. */
   readonly cuts: readonly Cut[];
   readonly layers: PreparedLayers;
   /** Values of the model's inputs for one request (a whole run, where the batch is fixed). */

@@ -10,7 +10,7 @@ export interface Group {
 /** Warning is a line of `measurement.warnings`. */
 export interface Warning {
   readonly text: string;
-  /** What it is about, where it is taken back once that is measured again. */
+  /** The subject of the warning, which is taken back once its subject is measured again. */
   readonly about?: Subject;
 }
 
@@ -63,7 +63,7 @@ function sameGroup(one: Group, other: Group): boolean {
 }
 
 /**
- * warningRead gives a warning of a profile that is resumed. A profile has its warnings in words alone but for unfit
+ * warningRead gives a warning of a profile that is resumed. A profile has its warnings in words alone except for unfit
  * figures, so this reads with which subject's name one begins, as it was written.
  *
  * @param subjects what the warning can be about, by name

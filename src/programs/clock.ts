@@ -8,7 +8,7 @@ export interface ProgramClock {
   every(periodMs: number, act: () => void): () => void;
 }
 
-/** MACHINE_CLOCK is the clock of the machine. What it repeats keeps no process alive. */
+/** MACHINE_CLOCK is the clock of the machine. Its repeated timers keep no process alive. */
 export const MACHINE_CLOCK: ProgramClock = {
   nowMs: () => performance.timeOrigin + performance.now(),
   every: (periodMs, act) => {

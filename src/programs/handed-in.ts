@@ -10,7 +10,7 @@ export interface HandedIn {
 
 type Act = (...given: unknown[]) => void;
 
-/** What no replay would give again, or what comes back after another run was resumed. */
+/** The names that no replay would give again, or that come back after another run was resumed. */
 const WITHHELD = [
   'setTimeout',
   'setInterval',
@@ -25,8 +25,9 @@ const WITHHELD_OF_CRYPTO = ['getRandomValues', 'randomUUID'];
 const WITHHELD_OF_PROCESS = ['hrtime', 'kill', 'abort'];
 
 /**
- * replaceGlobals puts what is handed in in place of the clock and the randomness that JavaScript has, and withholds what a replay could
- * not repeat, for all code that the thread loads from then on. What a module imports from Node by itself stays as it is.
+ * replaceGlobals puts what is handed in in place of the clock and the randomness that JavaScript has, and
+ * withholds what a replay could not repeat, for all code that the thread loads from then on. Bindings that a
+ * module imports from Node by itself stay as they are.
  */
 export function replaceGlobals(handedIn: HandedIn): void {
   const { nowMs, random, bound } = handedIn;

@@ -8,7 +8,10 @@ export interface ProgramLimits {
   readonly runMs: number;
   /** The heap of all runs of the application together, in MiB, without what typed arrays hold. */
   readonly heapMiB: number;
-  /** What the typed arrays of all runs together may hold once a continuation is over, in MiB: those of values that were read too. */
+  /**
+   * The memory that the typed arrays of all runs together may hold once a continuation is over, in MiB,
+   * values that were read included.
+   */
   readonly arraysMiB: number;
   /** How long the module may take to load, and its thread to come to its next event where no continuation runs, in milliseconds. */
   readonly loadMs: number;

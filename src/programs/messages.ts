@@ -58,7 +58,7 @@ export interface ThreadData {
   readonly seed: number;
   /** The time that the module sees while it is loaded: the same on every thread. */
   readonly nowMs: number;
-  /** What the thread's answers have with them, so that no message of a module is taken for one. */
+  /** The key that the thread's answers carry, so that no message of a module is taken for one. */
   readonly key: string;
   /** The heartbeat, an Int32Array of `Beat`. */
   readonly beat: SharedArrayBuffer;
@@ -73,7 +73,10 @@ export const NO_RUN = -1;
 /** FULL_EXIT is the code with which a thread ends itself because typed arrays hold too much. No exit code of Node is beyond 255. */
 export const FULL_EXIT = 1000;
 
-/** ThreadEvent is told to a thread: a run begins, or gets a value that it has asked for. The thread answers each with a ThreadAnswer. */
+/**
+ * ThreadEvent is a message to a thread: a run begins, or gets a value that it has asked for. The thread
+ * answers each with a ThreadAnswer.
+ */
 export type ThreadEvent =
   | { readonly event: 'begin'; readonly run: number; readonly stream: number; readonly nowMs: number }
   | {
@@ -84,7 +87,7 @@ export type ThreadEvent =
       readonly nowMs: number;
     };
 
-/** ThreadOrder is told to a thread without an answer: a run has ended. */
+/** ThreadOrder is a message to a thread that gets no answer: a run has ended. */
 export interface ThreadOrder {
   readonly event: 'cancel';
   readonly run: number;
@@ -96,7 +99,10 @@ export type ProgramAct =
   | { readonly act: 'want'; readonly run: number; readonly source: SourceName }
   | { readonly act: 'end'; readonly run: number; readonly end: ProgramEnd };
 
-/** ThreadAnswer is told by a thread: how loading its module ended, then what came of each event, in the order of the events. */
+/**
+ * ThreadAnswer is a message of a thread: how loading its module ended, then what came of each event, in the
+ * order of the events.
+ */
 export type ThreadAnswer =
   | { readonly answer: 'loaded'; readonly face: CalledFace }
   | { readonly answer: 'refused'; readonly faults: readonly Fault[] }

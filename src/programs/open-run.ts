@@ -1,15 +1,18 @@
 import { type ProgramCall, type SourceName, sourceKey, sourceText, type ThreadEvent } from './messages.js';
 import type { RecordedProgramCall } from './recorded-run.js';
 
-/** RecordedEvent is an event that was told to a run, and how many calls the run had made when it was over: undefined until then. */
+/**
+ * RecordedEvent is an event that a run got, and how many calls the run had made when it was over: undefined
+ * until then.
+ */
 interface RecordedEvent {
   readonly event: ThreadEvent;
   calls?: number;
 }
 
 /**
- * OpenRun is a run that goes on: what it was told, and what it did. A fresh thread is told the same again, and what the run does then is
- * set beside what it did before.
+ * OpenRun is a run that goes on: the events that it got, and what it did. A fresh thread gets the same events
+ * again, and the run's actions are compared with those before.
  */
 export class OpenRun {
   private readonly recorded: RecordedEvent[] = [];
@@ -18,7 +21,7 @@ export class OpenRun {
   private readonly given = new Set<string>();
   /** The tasks whose values the program had read when it last did something: a new list where another came to them. */
   private read: readonly number[] = [];
-  /** Of what the present thread was told: the events that are over, and the calls that it made. */
+  /** In the present thread: the events that are over, and the calls that the run made. */
   private over = 0;
   private remade = 0;
 
@@ -37,12 +40,12 @@ export class OpenRun {
     return this.made;
   }
 
-  /** record keeps an event that it is told. */
+  /** record keeps an event that the run gets. */
   record(event: ThreadEvent): void {
     this.recorded.push({ event });
   }
 
-  /** again gives all that it was told, for a fresh thread. */
+  /** again gives all events of the run, for a fresh thread. */
   again(): readonly ThreadEvent[] {
     this.over = 0;
     this.remade = 0;
@@ -65,7 +68,7 @@ export class OpenRun {
     return true;
   }
 
-  /** resumes tells that the event is over that was told first of those that are not. */
+  /** resumes reports that the oldest event that is not over is over. */
   resumes(): void {
     const { event } = this.recorded[this.over++] as RecordedEvent;
     if (event.event !== 'give' || event.source.from === 'request') return;
@@ -74,7 +77,7 @@ export class OpenRun {
   }
 
   /**
-   * makes tells that the run makes a call.
+   * makes reports that the run makes a call.
    * @param nowMs the time of the call, from which the time that the program took is told
    * @returns whether it is new, made again as before, or how it differs from before
    */
@@ -91,7 +94,10 @@ export class OpenRun {
     return 'new';
   }
 
-  /** settles tells that all is told that came of an event. It gives how that differs from what came of the same event before. */
+  /**
+   * settles reports that all consequences of an event are known. It gives how that differs from what came of
+   * the same event before.
+   */
   settles(): string | undefined {
     const event = this.recorded[this.over - 1] as RecordedEvent;
     event.calls ??= this.remade;

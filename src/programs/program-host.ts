@@ -26,7 +26,7 @@ import type { RecordedProgramCall } from './recorded-run.js';
  * began them.
  */
 export interface ProgramDriver {
-  /** called tells that a run calls a component. */
+  /** called reports that a run calls a component. */
   called(run: number, call: ProgramCall): void;
   /** wanted tells, once for each source, that a run reads a source. */
   wanted(run: number, source: SourceName): void;
@@ -43,7 +43,7 @@ export interface ProgramHostOptions {
   /** The components that it may call, by name. A first size of −1 is that of a batch's rows. */
   readonly components: Readonly<Record<string, CalledFace>>;
   readonly driver: ProgramDriver;
-  /** What the randomness of all runs is drawn from, with the number of each run. */
+  /** The seed of the randomness of all runs, beside the number of each run. */
   readonly seed: number;
   /** In place of those of PROGRAM_LIMITS. */
   readonly limits?: Partial<ProgramLimits> | undefined;
@@ -59,9 +59,10 @@ const LOOKS = 4;
 const MOST_ID = 2 ** 31 - 1;
 
 /**
- * ProgramHost runs the program of one application for all its requests, in a thread of its own. A run that throws, that takes more
- * than it may or that goes on for ever ends with its reason. Where only the end of the thread can end it, the others are replayed on a
- * fresh one: they are told the same again, and what they have called is not told twice.
+ * ProgramHost runs the program of one application for all its requests, in a thread of its own. A run that
+ * throws, that takes more than it may or that goes on for ever ends with its reason. Where only the end of
+ * the thread can end it, the others are replayed on a fresh one: they get the same events again, and calls
+ * that they have made are not reported twice.
  */
 export class ProgramHost {
   private readonly open = new Map<number, OpenRun>();
@@ -74,7 +75,7 @@ export class ProgramHost {
   private readonly startMs: number;
   private readonly stopWatch: () => void;
   private tensors: CalledFace | undefined;
-  /** What waits for the first thread to be loaded. */
+  /** The promise that waits for the first thread to be loaded. */
   private first: { readonly resolve: () => void; readonly reject: (error: InputError) => void } | undefined;
 
   private constructor(
@@ -140,13 +141,13 @@ export class ProgramHost {
     this.tell(open, { event: 'give', run: open.id, source, tensor, nowMs: this.clock.nowMs() });
   }
 
-  /** cancel ends a run, of which nothing more is told. It does nothing where the run has ended. */
+  /** cancel ends a run, of which nothing more is reported. It does nothing where the run has ended. */
   cancel(run: number): void {
     const open = this.find(run);
     if (open !== undefined) this.forget(open);
   }
 
-  /** close ends the thread. Nothing more is told of runs that go on. */
+  /** close ends the thread. Nothing more is reported of runs that go on. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopWatch();
@@ -174,7 +175,7 @@ export class ProgramHost {
 
   private startThread(): void {
     const url = pathToFileURL(resolve(this.path)).href;
-    // What else a driver has of its components may be nothing that is sent between threads.
+    // Other fields that a driver keeps of its components may be nothing that can be sent between threads.
     const faces = Object.entries(this.options.components).map(([name, { inputs, outputs }]) => [
       name,
       { inputs, outputs },

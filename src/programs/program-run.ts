@@ -41,7 +41,7 @@ interface Read {
   settle: ((tensor: ProgramTensor) => void) | undefined;
 }
 
-/** ProgramRun is a run of a program in its thread: it gives the program its handles, and tells what the program does with them. */
+/** ProgramRun is a run of a program in its thread: it gives the program its handles, and reports what the program does with them. */
 export class ProgramRun {
   private readonly sources = new ProgramSources();
   private readonly reads = new Map<string, Read>();
@@ -103,7 +103,7 @@ export class ProgramRun {
     );
   }
 
-  /** left tells that something was rejected, or thrown, that the program does not wait for. */
+  /** left reports that something was rejected, or thrown, that the program does not wait for. */
   left(error: unknown): void {
     this.fail('program-error', `${toldError(error)}, where nothing awaited it`);
   }

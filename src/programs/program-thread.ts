@@ -17,14 +17,14 @@ import {
 
 const ENTRY = createRequire(import.meta.url).resolve('#dist/src/programs/program-worker.js');
 
-/** The young generation of the heap, which V8 makes as large as the machine allows where it is not told. */
+/** The young generation of the heap, which V8 makes as large as the machine allows where no size is given. */
 const YOUNG_MIB = 8;
 
 /** LostThread says how a thread ended, and whose continuation ran then: NO_RUN where nobody's did. */
 export interface LostThread {
   readonly cause: 'silent' | 'heap' | 'arrays' | 'exit' | 'awaits';
   readonly run: number;
-  /** What the thread ended with, where that is known. */
+  /** The error that ended the thread, where it is known. */
   readonly error?: Error;
 }
 

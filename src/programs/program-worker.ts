@@ -52,7 +52,7 @@ function take(module: Readonly<Record<string, unknown>>): void {
 
 function serve(module: Readonly<Record<string, unknown>>): void {
   const { inputs, outputs } = module as unknown as CalledFace;
-  // What the module exports may be changed by it, or hold more than is sent between threads.
+  // A module may change the object that it exports, or hold more in it than can be sent between threads.
   const face = JSON.parse(JSON.stringify({ inputs, outputs })) as CalledFace;
   const program = module.default as Program;
   const thread = new ServedProgram({

@@ -21,8 +21,9 @@ export interface ServedParts extends Omit<RunSurroundings, 'acting' | 'tell'> {
 }
 
 /**
- * ServedProgram runs a program for many requests in its thread. It takes one event at a time, waits until all that follows from it is
- * done, and answers what programs did meanwhile. What they did in an event that does not end is not told.
+ * ServedProgram runs a program for many requests in its thread. It takes one event at a time, waits until all
+ * that follows from it is done, and answers what programs did meanwhile. The actions of programs in an event
+ * that does not end are not reported.
  */
 export class ServedProgram {
   private readonly runs = new Map<number, ProgramRun>();

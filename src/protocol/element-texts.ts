@@ -11,9 +11,9 @@ export interface ElementText {
 const [QUOTE, BACKSLASH, COMMA, UNICODE] = [0x22, 0x5c, 0x2c, 0x75];
 const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d];
 const SPACE = 0x20;
-/** So many bytes are looked at between two stops. */
+/** This many bytes are looked at between two stops. */
 const STEP_BYTES = 256 * 1024;
-/** A message quotes so many bytes of what is long. */
+/** A message quotes this many bytes of what is long. */
 const TOLD_BYTES = 80;
 
 /**
@@ -123,7 +123,7 @@ function parsedText(text: string): string {
   }
 }
 
-/** beginningOf gives the beginning of a text or number that is too long to be told. */
+/** beginningOf gives the beginning of a text or number that is too long for a message. */
 export function beginningOf(written: Uint8Array): string {
   const told = written[0] === QUOTE ? written.subarray(1) : written;
   return `${Buffer.from(told.subarray(0, TOLD_BYTES)).toString('latin1')}…`;

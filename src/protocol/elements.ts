@@ -86,8 +86,8 @@ function reader(dtype: string): Reader {
 const NO_FRACTIONS = 2 ** 52;
 
 /**
- * longReader reads integers of 64 bits. Those beyond 2^53 are read in the digits that were written, and those beyond 2^52 are
- * looked up there for a fraction that was rounded away.
+ * longReader reads integers of 64 bits. Integers beyond 2^53 are read in the digits that were written, and
+ * integers beyond 2^52 are looked up there for a fraction that was rounded away.
  */
 function longReader(within: (bits: number, value: bigint) => bigint): Reader {
   const fitting = (value: bigint) => (within(64, value) === value ? value : undefined);

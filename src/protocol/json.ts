@@ -13,7 +13,8 @@ export interface Json {
 const PERHAPS_CHANGED = /[-+\d.eE]{16,}|[-\d.]+[eE][-+\d]+/g;
 
 /**
- * parseJson reads JSON. What was written is looked for only when it is asked for, and reading it takes as long again.
+ * parseJson reads JSON. The written digits are looked for only when they are asked for, and reading them
+ * takes as long again.
  * @throws WireFault where the bytes are not UTF-8, or no JSON
  */
 export function parseJson(bytes: Uint8Array): Json {
@@ -31,7 +32,7 @@ export function parseJson(bytes: Uint8Array): Json {
   };
 }
 
-/** What is told of a place. */
+/** The place that an error names. */
 const PLACE = / \(line \d+, column \d+\)$/;
 
 /**
@@ -85,7 +86,7 @@ function under(value: unknown, key: string | number): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
-/** A place is looked for in so many letters, since the server answers nobody else meanwhile. */
+/** A place is looked for in this many letters, since the server answers nobody else meanwhile. */
 const MOST_SEARCHED = 1024 * 1024;
 
 function parsed(text: string): unknown {

@@ -31,13 +31,13 @@ export interface RequestLimits {
   /** The most bytes of the rest, and the most values in it. */
   readonly restBytes: number;
   readonly restValues: number;
-  /** The most inputs whose data are told apart from the rest. */
+  /** The most inputs whose data are distinguished from the rest. */
   readonly inputs: number;
 }
 
-/** No tensor has so many axes, and lists within lists are kept track of. */
+/** No tensor has this many axes, and lists within lists are kept track of. */
 const MOST_DEPTH = 64;
-/** So many bytes are looked at between two stops, which takes about a millisecond. */
+/** This many bytes are looked at between two stops, which takes about a millisecond. */
 const STEP_BYTES = 256 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
@@ -85,7 +85,7 @@ class Scan {
     private readonly limits: RequestLimits,
   ) {}
 
-  /** advance looks at so many bytes more. It says whether there are others behind them. */
+  /** advance looks at a given number of bytes more. It says whether there are others behind them. */
   advance(count: number): boolean {
     const { bytes } = this;
     const to = Math.min(bytes.length, this.at + count);

@@ -61,7 +61,7 @@ function areBits(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** So many strings are read between two stops. */
+/** This many strings are read between two stops. */
 const STEP_STRINGS = 4096;
 
 function* stringsOfBytes(count: number, bytes: Uint8Array): Steps<string[]> {
@@ -124,7 +124,7 @@ export function dataTextBytes(dtype: string, { bytes, count }: DataText): number
 
 /** A string takes its place in a list and what V8 keeps beside its characters, of which each takes one byte or two. */
 const STRING_BYTES = 32;
-/** So many bytes of data are parsed at once, which takes about a millisecond. */
+/** This many bytes of data are parsed at once, which takes about a millisecond. */
 const BATCH_BYTES = 64 * 1024;
 
 /**
@@ -168,7 +168,7 @@ function flattened(data: unknown[], dims: readonly number[]): unknown[] {
   return data.some(Array.isArray) ? (data.flat(dims.length) as unknown[]) : data;
 }
 
-/** So many elements, or characters of one text, are written between two stops. */
+/** This many elements, or characters of one text, are written between two stops. */
 const STEP_ELEMENTS = 4096;
 const STEP_CHARACTERS = 128 * 1024;
 

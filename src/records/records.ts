@@ -7,11 +7,11 @@ import type { ClassLimit } from './class-limit.js';
 export const MOST_RECORD_BYTES = 256 * 1024 * 1024;
 
 const COLUMNS = ['sample', 'model', 'prediction', 'label', 'certainty'] as const;
-/** What is read of the lines of models that nobody asks for. */
+/** The columns that are read of the lines of models that nobody asks for. */
 const OF_OTHERS = ['sample', 'label'] as const;
-/** Sorts of faults for which a line is not read: what is missing then may be what it says. */
+/** Sorts of faults for which a line is not read: a field that is missing then may be in that line. */
 const REFUSED = ['cells', 'empty'];
-/** Of like faults, so many are told one by one. */
+/** Of like faults, so many are reported one by one. */
 const MOST_ALIKE = 5;
 
 /**
@@ -88,7 +88,7 @@ class RecordReader {
   private readonly faults = new FaultsAlike();
   private readonly samples = new Names();
   private readonly classes = new Names();
-  /** The label of each sample, and the line that told it first. */
+  /** The label of each sample, and the line that gave it first. */
   private label = new Int32Array(0);
   private line = new Int32Array(0);
   private readonly answers = new Map<string, Answers>();
@@ -137,7 +137,7 @@ class RecordReader {
         `the certainty is "${certainty}", which is no finite decimal number`,
         line,
       );
-    // What is said wrongly is not missing too.
+    // A figure that is given wrongly is not missing too.
     ofModel.set(at, { line, prediction: this.classes.numberOf(prediction), certainty: value });
   }
 

@@ -6,14 +6,18 @@ interface Bounded {
   readonly bound: number;
   /** By default what the larger of both is more than the smaller; null where none is known. */
   readonly gap?: number | null | undefined;
-  /** Whether the figure is a share itself, whose distance in percentage points is then told beside the gap. */
+  /**
+   * isShare says whether the figure is a share itself, whose distance in percentage points is then written
+   * beside the gap.
+   */
   readonly isShare?: boolean;
 }
 
 /**
- * boundWords says how near a figure is to the bound that is proved, in the same way of every plan: `bound 102, gap 2.00 %`.
- * The gap is the share by which the larger of figure and bound exceeds the smaller. Of a figure that is a share, the distance
- * is told in points too, as the gap could be taken for it: `bound 60.00 %, 10.00 points apart, gap 20.00 %`.
+ * boundWords says how near a figure is to the bound that is proved, in the same way of every plan: `bound
+ * 102, gap 2.00 %`. The gap is the share by which the larger of figure and bound exceeds the smaller. Of a
+ * figure that is a share, the distance is written in points too, as the gap could be taken for it: `bound
+ * 60.00 %, 10.00 points apart, gap 20.00 %`.
  */
 export function boundWords(
   { value, bound, gap = gapOf(value, bound), isShare = false }: Bounded,

@@ -1,9 +1,9 @@
 import { counted, type GateCheck, type GateVerdicts, type SimulatedRuns } from '../formats/index.js';
 import { percent, plain } from './table.js';
 
-/** Figures of verdicts have so many digits, or more where these do not tell them from what they are judged by. */
+/** Figures of verdicts have this many digits, or more where these do not tell them from what they are judged by. */
 const DIGITS = 6;
-/** More digits than a double has tell nothing apart. */
+/** More digits than a double has distinguish nothing. */
 const MOST_DIGITS = 17;
 
 /** missedLines says in a sentence of each gate that does not hold what was found, and what was asked for. */
@@ -64,7 +64,7 @@ function attainmentLine(
 
 type Write = (value: number, digits: number) => string;
 
-/** told writes a figure that nothing is judged by. */
+/** told writes a figure that is only for information. */
 function told(value: number | undefined, write: Write): string {
   return value === undefined ? '—' : write(value, DIGITS);
 }

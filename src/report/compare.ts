@@ -19,9 +19,9 @@ import { groupedWarnings } from './warnings.js';
 const MOST_REASONS = 10;
 
 /**
- * compareTable has one row per case and marks the frontier. It leaves out the columns for which no row has a figure
- * (SLO, margin, costs, frontier), and the value per weight where there is one model or the objective is not throughput.
- * What plans of a kind have besides, `KINDS` says.
+ * compareTable has one row per case and marks the frontier. It leaves out the columns for which no row has a
+ * figure (SLO, margin, costs, frontier), and the value per weight where there is one model or the objective
+ * is not throughput. Further columns of a kind are in `KINDS`.
  */
 export function compareTable({ rows }: ComparisonDocument, kind: PlanKind): Table {
   const columns = columnsOf(kind).filter(({ wanted }) => wanted(rows));
@@ -51,7 +51,7 @@ interface SamePlan {
   readonly others: number;
 }
 
-/** Figures are the same where so many digits are. */
+/** Figures are the same where this many digits are. */
 const SAME_DIGITS = 9;
 
 /**

@@ -114,8 +114,9 @@ function deviceName(name: string, device: DeviceProfile): string {
   return device.emulated ? `${name} (emulated, ${device.slowdown}× slower)` : name;
 }
 
-/** These parts say where or how much; warnings that differ only in them are of one kind. */
-// A profile has its warnings in words alone but for unfit figures (`measurement.unfit`), so their kind is read from these.
+/** These words say where or how much; warnings that differ only in them are of one kind. */
+// A profile has its warnings in words alone except for unfit figures (`measurement.unfit`), so their kind is
+// read from these.
 const PLACE = /^.* 1\/\d+ batch \d+( block \d+| whole model)?|(?<=^(output|layers of) )\S+/;
 const AMOUNT = /-?\d[\d.,]*/g;
 

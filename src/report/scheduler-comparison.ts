@@ -5,7 +5,7 @@ import { apart, figure, orDash, type Part, percent, type Table } from './table.j
 
 /** Names of places up to this width stand in one row. */
 const MOST_WIDE = 60;
-/** Of a scheduler, so many places have a row of their own. */
+/** Of a scheduler, this many places have a row of their own. */
 const MOST_PLACES = 8;
 
 /** schedulersParts show a comparison of schedulers: every figure is the mean over the runs. */

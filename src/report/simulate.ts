@@ -70,7 +70,7 @@ export function workloadText({ models, arrivals, phases, durationS, warmUpS }: S
   return `${arrivals} arrivals${inPhases}, ${figure(rate)} requests/s${load} for ${plain(durationS, 6)} s${warmed}`;
 }
 
-/** costLine says what devices cost that come and go. What others cost follows from the plan. */
+/** costLine says what devices cost that come and go. The cost of other devices follows from the plan. */
 function costLine({ cost, pools, workload }: SimulationReport): string[] {
   if (cost === undefined || pools.every(({ inUse }) => inUse === undefined)) return [];
   const loadS = workload.durationS + (workload.warmUpS ?? 0);
@@ -130,7 +130,7 @@ export function outcomeTable({ models, overall }: SimulationReport): Table {
  * the invalid rate.
  */
 export function splitTable({ models, overall, workflows }: SimulationReport): Table {
-  // Where the time of workflows went is not told.
+  // Where the time of workflows went is not reported.
   if (workflows !== undefined) return { columns: [], rows: [] };
   const parts = [...models.map(({ name, requests }) => ({ name, requests }))];
   if (models.length > 1) parts.push({ name: 'all', requests: overall });

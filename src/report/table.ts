@@ -77,12 +77,18 @@ export function milliseconds(us: number): string {
   return figure(us / 1000);
 }
 
-/** upwards writes milliseconds rounded up to the next microsecond, so that an SLO that can be met is one as it is told. */
+/**
+ * upwards writes milliseconds rounded up to the next microsecond, so that an SLO that can be met can be met
+ * as it is written.
+ */
 export function upwards(ms: number): string {
   return plain(Math.ceil(ms * 1000 - 1e-6) / 1000, 15);
 }
 
-/** atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds it as it is told. */
+/**
+ * atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds
+ * it as it is written.
+ */
 export function atMost(value: number): number {
   return toldUp(value, figureDigits(value));
 }
@@ -119,7 +125,7 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : figure(value)} ${units[unit]}`;
 }
 
-/** What a share lacks of 1 by less than this is rounding. */
+/** A share that is less than this below 1 is 1 except for rounding. */
 const WHOLE = 1e-10;
 
 /**

@@ -2,7 +2,7 @@ import { listed, option, type PlanChecks } from '../formats/index.js';
 
 /**
  * uncheckedNote says in a sentence what a plan was not checked against; undefined where it was checked against all.
- * @param isValidated whether that is told by the command that tells the most of it
+ * @param isValidated whether `plan validate` writes this, which needs no pointer to itself
  */
 export function uncheckedNote({ unchecked }: PlanChecks, isValidated = false): string | undefined {
   if (unchecked === undefined || unchecked.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** So many subjects of alike warnings are named; of more, the first ones are and the others counted. */
+/** This many subjects of alike warnings are named; of more, the first ones are and the others counted. */
 const MOST_NAMED = 3;
 
 /** Told is a warning in parts: of what (`detect`), how it belongs to which others (`on`, `L4`), and what is said. */
@@ -10,8 +10,9 @@ interface Told {
 }
 
 /**
- * groupedWarnings tells warnings that say the same of several models, stages or classes as one: `detect, face and read on
- * L4: the latency is the sum of the blocks`. One that stands alone stays as it is, and none is told twice.
+ * groupedWarnings tells warnings that say the same of several models, stages or classes as one: `detect, face
+ * and read on L4: the latency is the sum of the blocks`. A warning that is alone in its form stays as it is,
+ * and no warning is printed twice.
  */
 export function groupedWarnings(warnings: readonly string[]): string[] {
   const told = [...new Set(warnings)].map(toldOf);
@@ -19,7 +20,7 @@ export function groupedWarnings(warnings: readonly string[]): string[] {
   return merged(bySubject, 'objects', ({ link, subjects, said }) => [link, subjects, said]).map(textOf);
 }
 
-/** What begins a warning: `… cannot use …: …`, or names alone, as in `… on …: …` and `…: …`. */
+/** The text that begins a warning: `… cannot use …: …`, or names alone, as in `… on …: …` and `…: …`. */
 const FORM =
   /^(?<subject>[^:]+?(?= cannot use )|[^:\s]+)(?: (?<link>cannot use|on) (?<object>[^:]+?))?: (?<said>.*)$/s;
 
@@ -48,7 +49,7 @@ function merged(
 function textOf({ subjects, link, objects, said }: Told): string {
   if (subjects.length === 0) return said;
   const of = objects.length === 0 ? '' : ` ${link} ${namesText(objects)}`;
-  // What is said of one of them is said of each, so that it stays in the singular.
+  // A statement about one of them is about each, so that it stays in the singular.
   const each = subjects.length > 1 && /\bits?\b/.test(said) ? 'each of ' : '';
   return `${each}${namesText(subjects)}${of}: ${said}`;
 }

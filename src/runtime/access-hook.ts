@@ -6,10 +6,13 @@ import type { ServeEvent } from './types.js';
 import { answerAndClose, endIfSlow, worthKeeping } from './unread-body.js';
 
 const HEALTH = '/v2/health/';
-/** Refused requests are told at most once in this time, and counted meanwhile. */
+/** Refused requests are reported at most once in this time, and counted meanwhile. */
 const TOLD_EVERY_MS = 10_000;
 
-/** Doorkeeper lets requests in or refuses them, and counts and tells both. Where tokens are asked for, it does so by their names. */
+/**
+ * Doorkeeper lets requests in or refuses them, and counts and reports both. Where tokens are asked for, it
+ * does so by their names.
+ */
 export class Doorkeeper {
   private readonly refusals: Counter<'reason'>;
   private readonly byClient: Counter<'client' | 'code'> | undefined;

@@ -7,7 +7,10 @@ import { pushAll } from '../collections/index.js';
 import { fault, option, ToldFaults } from '../formats/index.js';
 import type { AccessOptions } from './types.js';
 
-/** What is taken of TLS, and what is demanded of clients where authorities for their certificates are named. */
+/**
+ * The least version of TLS that is accepted, and what is demanded of clients where authorities for their
+ * certificates are named.
+ */
 const LEAST_TLS = 'TLSv1.2';
 
 /** Refused says why a request may not come in. */
@@ -35,7 +38,10 @@ export class Access {
   private names: ReadonlyMap<string, string> | undefined;
   private texts: TlsTexts | undefined;
   private readonly allowed: ReadonlySet<string>;
-  /** Whether every request must call the server by a name that is known; one that comes at a loopback address always must. */
+  /**
+   * asksForName says whether every request must call the server by a name that is known; one that comes at a
+   * loopback address always must.
+   */
   private asksForName: boolean;
 
   private constructor(private readonly options: AccessOptions) {
@@ -69,7 +75,10 @@ export class Access {
     return this.names !== undefined;
   }
 
-  /** listensOn tells where the server listens, and gives a warning where others can reach it and nobody is asked for anything. */
+  /**
+   * listensOn says where the server listens, and gives a warning where others can reach it and nobody is
+   * asked for anything.
+   */
   listensOn(addresses: readonly string[]): string | undefined {
     const open = addresses.filter((address) => !isLoopback(address));
     if (open.length === 0) this.asksForName = true;

@@ -44,7 +44,7 @@ export class Admission {
   }
 
   /**
-   * reading tells that a body is being read.
+   * reading reports that a body is being read.
    * @returns a function to call when the body is in (true), which changes the average, or will not come (false)
    */
   reading(model: number): (isIn: boolean) => void {

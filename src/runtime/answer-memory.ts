@@ -13,7 +13,7 @@ export class AnswerMemory {
   constructor(private readonly allBytes: number) {}
 
   /**
-   * hold counts so many bytes more of an answer, or less, until its connection is closed or it has been sent.
+   * hold counts a given number of bytes more of an answer, or less, until its connection is closed or it has been sent.
    * @throws StatusError with 400 where the answer alone takes more than all may, and with 503 where all together do
    */
   hold(response: ServerResponse, bytes: number): void {

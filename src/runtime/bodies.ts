@@ -79,7 +79,7 @@ export class Bodies {
       }
       target.set(chunk, end);
       end = needed;
-      // What is inflated comes in pieces of memory that zlib goes on to use.
+      // Inflated data comes in pieces of memory that zlib goes on to use.
       if (encoding === 'identity') freeMemory(chunk);
     };
     const onEnd = () => over(bytesAfter(unread(), encoding));
@@ -106,7 +106,7 @@ export class Bodies {
   }
 
   /**
-   * release tells that the request is over, so that its body no longer counts as held. Calling it twice is harmless.
+   * release reports that the request is over, so that its body no longer counts as held. Calling it twice is harmless.
    */
   release(raw: IncomingMessage): void {
     this.heldBytes -= this.held.get(raw) ?? 0;
@@ -177,9 +177,9 @@ export class Bodies {
 interface BodySource {
   readonly bytes: Readable;
   readonly encoding: Encoding;
-  /** unread tells how many bytes have come, by its end, that are behind the compressed data. */
+  /** unread says how many bytes have come, by its end, that are behind the compressed data. */
   readonly unread: () => number;
-  /** leave ends the inflating. What still comes of the request is thrown away. */
+  /** leave ends the inflating. The rest of the request's bytes is thrown away. */
   readonly leave: () => void;
 }
 
@@ -196,7 +196,7 @@ function sourceOf(raw: IncomingMessage): BodySource {
   const leave = () => {
     raw.unpipe(bytes);
     raw.resume();
-    // It may fail once more as it ends.
+    // The stream may fail once more as it ends.
     bytes.on('error', () => {}).destroy();
   };
   return { bytes, encoding, unread: () => came - bytes.bytesWritten, leave };
@@ -213,8 +213,9 @@ function bytesAfter(count: number, encoding: Encoding): StatusError | null {
 }
 
 /**
- * bytesBefore gives the bytes to leave before a body so that what follows its JSON part is aligned. A client may tell any
- * number, such as Infinity: what is no length is refused once the body has been read.
+ * bytesBefore gives the bytes to leave before a body so that what follows its JSON part is aligned. A client
+ * may send any number as the length, such as Infinity: a number that is no length is refused once the body
+ * has been read.
  */
 function bytesBefore(headerLength: number): number {
   const isLength = Number.isSafeInteger(headerLength) && headerLength > 0;

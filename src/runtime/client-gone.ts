@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GoneSignal } from './submit.js';
 
-/** ClientGone tells that the client of a response has closed its connection before the answer. */
+/** ClientGone reports that the client of a response has closed its connection before the answer. */
 export class ClientGone implements GoneSignal {
   constructor(private readonly response: ServerResponse) {}
 

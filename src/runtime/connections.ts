@@ -44,10 +44,11 @@ export function closedConnections(registry: Registry): ClosedConnections {
 }
 
 /**
- * limitConnections keeps a server's connections within limits. One on which nothing of an answer is read for as long as a
- * request may take is closed. A client that ends its side after a request is answered all the same: some end it to say
- * that no other request follows. Whether it is gone instead is heard when something is sent to it. So where its answer takes
- * long, it is told 102 (Processing), which clients of HTTP/1.1 pass over: one that is gone answers with a reset.
+ * limitConnections keeps a server's connections within limits. A connection on which nothing of an answer is
+ * read for as long as a request may take is closed. A client that ends its side after a request is answered
+ * all the same: some end it to say that no other request follows. Whether it is gone instead is heard when
+ * something is sent to it. So where its answer takes long, the server sends it 102 (Processing), which
+ * clients of HTTP/1.1 pass over: a client that is gone answers with a reset.
  */
 export function limitConnections(
   app: FastifyInstance,

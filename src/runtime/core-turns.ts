@@ -8,7 +8,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export interface TurnsClock {
   /** The nanoseconds since some instant, as `monotonicNs` gives them. */
   nowNs(): number;
-  /** after calls `act` when about so many nanoseconds have passed, and gives what takes that back. */
+  /** after calls `act` when about a given number of nanoseconds have passed, and gives what takes that back. */
   after(ns: number, act: () => void): () => void;
 }
 

@@ -55,7 +55,7 @@ export class Counters {
   readonly registry = new Registry();
   readonly sums: ModelSums[];
   readonly times: ExecutionTimes;
-  /** What became of all requests so far. */
+  /** The outcomes of all requests so far. */
   readonly endings: EndedRequests = {
     in_time: 0,
     late: 0,
@@ -69,13 +69,14 @@ export class Counters {
   /** By the first of the models that share pools, all of them: a batch is one of each. */
   private readonly sharers: readonly (readonly number[])[];
   /**
-   * Whether rows count as executed by the batches of last partitions. Where routes are no chains, rows may end after several
-   * stages, or pass several last ones; and of models that share pools, a batch may hold rows of several.
+   * countsByBatch says whether rows count as executed by the batches of last partitions. Where routes are no
+   * chains, rows may end after several stages, or pass several last ones; and of models that share pools, a
+   * batch may hold rows of several.
    */
   private readonly countsByBatch: boolean;
   private readonly nv = nvCounters(this.registry);
   private readonly own = ownCounters(this.registry);
-  /** Of a cascade alone: which gear is in force, and which models answer. */
+  /** Of a cascade alone: which gear is active, and which models answer. */
   private readonly cascade: CascadeCounters | undefined;
 
   constructor(
@@ -143,7 +144,7 @@ export class Counters {
     return made;
   }
 
-  /** shifted tells which gear has come into force, by its number in the plan. */
+  /** shifted says which gear has become active, by its number in the plan. */
   shifted(gear: number): void {
     const { name: model } = this.bundle.models[0]!;
     this.cascade?.gear.set({ model }, gear);
@@ -182,7 +183,10 @@ export class Counters {
     }
   }
 
-  /** endedWith counts a request's outcome by its priority, where the plan has some. Those that it does not name are 0. */
+  /**
+   * endedWith counts a request's outcome by its priority, where the plan has some. Priorities that the plan
+   * does not name are 0.
+   */
   endedWith(model: number, priority: number, ending: Ending): void {
     const { priorities } = this.bundle.plan.serving ?? {};
     if (priorities === undefined) return;

@@ -24,10 +24,11 @@ interface Route {
 }
 
 /**
- * Drops tells the endings of requests that are dropped. When one is worth sending again follows from what is open: the
- * rows of its model that the server has (of all that share its pools), over the rate at which the devices that are up serve them. A pipeline serves
- * its planned rate, less the share of devices that are down in the stage that lacks the most. Where no pipeline can
- * serve, one may be able to when executors have been started again, which is tried every 5 s at least.
+ * Drops gives the endings of requests that are dropped. When one is worth sending again follows from what is
+ * open: the rows of its model that the server has (of all that share its pools), over the rate at which the
+ * devices that are up serve them. A pipeline serves its planned rate, less the share of devices that are down
+ * in the stage that lacks the most. Where no pipeline can serve, one may be able to when executors have been
+ * started again, which is tried every 5 s at least.
  */
 export class Drops {
   private readonly isUp: Uint8Array;
@@ -52,7 +53,7 @@ export class Drops {
     this.openRows[this.sharing[model]!]! -= rows;
   }
 
-  /** device tells whether a device takes work. */
+  /** device returns whether a device takes work. */
   device(device: number, isUp: boolean): void {
     this.isUp[device] = isUp ? 1 : 0;
   }

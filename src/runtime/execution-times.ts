@@ -23,8 +23,8 @@ interface PoolTimes {
 }
 
 /**
- * ExecutionTimes keeps how long the last 4,096 batches of every pool took, so that medians of the time since a moment
- * can be told. Moments are numbers of batches: `sequence` at the moment that is meant.
+ * ExecutionTimes keeps how long the last 4,096 batches of every pool took, so that medians of the time since
+ * a moment can be reported. Moments are numbers of batches: `sequence` at the moment that is meant.
  */
 export class ExecutionTimes {
   private readonly pools: PoolTimes[];

@@ -13,7 +13,7 @@ export function forkOf(
   stage: Pick<ServedStage, 'next'>,
   exclusive: readonly (readonly string[])[],
 ): Fork | undefined {
-  // What is tried first is what stands first in the plan.
+  // The choices are tried in the order of the plan.
   const choices = verdictChoices(stage, exclusive).map(({ isExclusive, edges }) => ({
     isExclusive,
     edges: edges.toSorted((a, b) => a.bit - b.bit),

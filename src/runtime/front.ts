@@ -31,7 +31,7 @@ const NO_BODY = Buffer.alloc(0);
 const UNAVAILABLE = 'a pool has no device that is up and does not hang, or the server closes';
 /** Sequences count batches. */
 const SEQUENCE = /^\d{1,15}$/;
-/** A path is quoted up to so many letters. */
+/** A path is quoted up to this many letters. */
 const MOST_QUOTED = 200;
 /** A request for the index holds one flag. */
 const MOST_INDEX_BYTES = 4096;
@@ -131,8 +131,8 @@ function takeAnyContentType(app: FastifyInstance): void {
 }
 
 /**
- * answerPlainJson leaves out the charset of JSON, which has no such parameter. KServe's client reads no text of an error
- * where it is told one.
+ * answerPlainJson leaves out the charset of JSON, which has no such parameter. KServe's client does not read
+ * the text of an error that it gets.
  */
 function answerPlainJson(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {

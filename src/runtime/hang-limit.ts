@@ -25,7 +25,10 @@ export class HangLimit {
     return Math.max(LEAST_MS, TIMES_EXPECTED * Math.max(this.plannedMs, this.averageMs));
   }
 
-  /** ran counts an execution that ended. One that did hang counts as the limit, and so does not raise it for long. */
+  /**
+   * ran counts an execution that ended. An execution that did hang counts as the limit, and so does not raise
+   * it for long.
+   */
   ran(ms: number): void {
     this.averageMs += LAST_WEIGHT * (Math.min(ms, this.ms) - this.averageMs);
   }

@@ -22,9 +22,9 @@ const PAUSE_MS = 1;
 const MOST_LISTENERS = 20;
 
 /**
- * HttpServers makes the servers of a front, one for each address of its host, and closes them so that every request on
- * a connection that was accepted gets an answer. What Node does when it closes loses some: it ends the connections that are idle, and a
- * request that is on its way there is reset.
+ * HttpServers makes the servers of a front, one for each address of its host, and closes them so that every
+ * request on a connection that was accepted gets an answer. Node's own way to close a server loses some
+ * requests: it ends the connections that are idle, and a request that is on its way there is reset.
  */
 export class HttpServers {
   private readonly servers: Server[] = [];
@@ -50,7 +50,8 @@ export class HttpServers {
   /** make is the `serverFactory` of fastify. */
   make = (handler: RequestListener, options: FastifyServerOptions & { http?: object | null }): Server => {
     const { requestTimeout = 0, keepAliveTimeout, connectionTimeout = 0, http } = options;
-    // What comes on a connection that was dismissed has had its answer. Another one would end the connection too soon.
+    // A request on a connection that was dismissed has had its answer. Another one would end the connection
+    // too soon.
     this.handler = (request, response) => {
       // Each part of a front listens for the end of a response, and Node warns of more than ten.
       response.setMaxListeners(MOST_LISTENERS);
@@ -99,11 +100,11 @@ export class HttpServers {
   }
 
   /**
-   * close takes in the connections that the system holds, and takes no more then. It tells these and all others
-   * without a request that the server closes, waits for the answers to others, and ends them. A request that crosses
-   * these words on its way has them as its answer. What is open after `mostMs` is answered the same where no answer has
-   * begun, and ended. A connection that comes between the last look for one and the end of listening, some hundredths
-   * of a millisecond later, is reset by the system.
+   * close takes in the connections that the system holds, and takes no more then. It tells these and all
+   * others without a request that the server closes, waits for the answers to others, and ends them. A
+   * request that crosses these words on its way has them as its answer. A request that is open after `mostMs`
+   * is answered the same where no answer has begun, and ended. A connection that comes between the last look
+   * for one and the end of listening, some hundredths of a millisecond later, is reset by the system.
    */
   async close(mostMs: number): Promise<void> {
     const until = performance.now() + mostMs;
@@ -155,10 +156,11 @@ export class HttpServers {
   }
 
   /**
-   * stopListening first accepts the connections that the system holds for this process, which it resets when listening
-   * ends. It does nothing else with them, since Node accepts one in a turn of the event loop, and a turn that answers clients
-   * may take so long on a busy machine that more come meanwhile. Listening ends after a short turn in which none came. One that
-   * follows a pause is the least likely to be interrupted by the system.
+   * stopListening first accepts the connections that the system holds for this process, which it resets when
+   * listening ends. It does nothing else with them, since Node accepts one in a turn of the event loop, and a
+   * turn that answers clients may take so long on a busy machine that more come meanwhile. Listening ends
+   * after a short turn in which none came. A turn that follows a pause is the least likely to be interrupted
+   * by the system.
    * @param mostMs the most time that this may take
    * @returns what greets these connections as any others
    */
@@ -203,7 +205,7 @@ export class HttpServers {
   }
 }
 
-/** What a client is told whose request is not served because the server closes. */
+/** The answer to a client whose request is not served because the server closes. */
 const CLOSING = { error: 'Dropped at the entry: the server is closing', reason: 'draining', place: 'entry' };
 const RETRY = { 'retry-after': RETRY_AFTER_S };
 

@@ -50,14 +50,16 @@ export interface InferRequest {
   outputs: { name: string; binary: boolean }[];
   /** The client's own timeout, where it gave one. It counts when it is shorter than the model's SLO. */
   timeoutUs?: number;
-  /** What the client sent as its priority: 1 is the most urgent, and the default level is left out. */
+  /** The priority that the client sent: 1 is the most urgent, and the default level is left out. */
   priority?: number;
 }
 
 const NO_BYTES: Uint8Array = new Uint8Array();
-/** JSON of at most so many bytes is parsed at once, which takes about a millisecond. */
+/** JSON of at most this many bytes is parsed at once, which takes about a millisecond. */
 const WHOLE_BYTES = 64 * 1024;
-/** What long JSON may hold beside the data of the inputs: so many bytes, and so many values, with more for each tensor. */
+/**
+ * The most bytes and values that long JSON may hold beside the data of the inputs, with more for each tensor.
+ */
 const REST_BYTES = 4 * 1024 * 1024;
 const REST_VALUES = 16_384;
 const TENSOR_VALUES = 128;
@@ -73,7 +75,7 @@ export interface ReadOptions {
    * all JSON; where it is 0, the body is the model's one input, of a single row.
    */
   readonly headerLength?: string | undefined;
-  /** take is told the bytes of memory that the tensors take beside the body, before they are made. It may throw. */
+  /** take hears the bytes of memory that the tensors take beside the body, before they are made. It may throw. */
   readonly take?: (bytes: number) => void;
 }
 
@@ -109,7 +111,7 @@ export function readJsonRequest(model: AskedModel, json: Json): InferRequest {
   return atOnce(readJson(model, { json, binary: NO_BYTES, take: () => {} }));
 }
 
-/** GivenRequest is a request whose JSON was parsed, but for the data of its inputs where these are in `data`. */
+/** GivenRequest is a request whose JSON was parsed, except for the data of its inputs where these are in `data`. */
 interface GivenRequest {
   readonly json: Json;
   readonly data?: readonly DataText[] | undefined;
@@ -352,7 +354,7 @@ function* tensorOf(
   return yield* tensorOfText(dtype, dims, text);
 }
 
-/** taken gives a tensor that a model can be fed with, or tells why it cannot. */
+/** taken gives a tensor that a model can be fed with, or says why it cannot. */
 function* taken(
   read: Steps<TensorData>,
   { path, faults }: { readonly path: string; readonly faults: FirstFaults },

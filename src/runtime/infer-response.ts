@@ -18,7 +18,7 @@ const PIECE_BYTES = 1024 * 1024;
  * branches, the parameter `rows` of an output says which rows it has. The parameters `answered_by` and `certainty` name
  * the model of a cascade that answers, and say how certain it is; of several rows they are lists. An answer shares no memory
  * with the outputs. It is written in steps.
- * @param take is told the bytes of memory that each piece takes. It may throw.
+ * @param take hears the bytes of memory that each piece takes. It may throw.
  */
 export function* inferResponseOf(
   { model, request, answer }: AnswerParts,

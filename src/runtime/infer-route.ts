@@ -67,7 +67,7 @@ function admit(intake: Intake, exchange: Exchange, read: () => void): void {
   }
 }
 
-/** infer reads a request, submits it, and answers by how it ended. What takes long is done in turns. */
+/** infer reads a request, submits it, and answers by how it ended. Long work is done in turns. */
 async function infer(parts: InferParts, { request, reply }: Exchange): Promise<FastifyReply> {
   const { intake, bodies, turns } = parts;
   const isWanted = () => !reply.raw.closed;
@@ -178,7 +178,7 @@ function answerUnread({ request, reply }: Exchange, ending: UnansweredEnding): v
 /** UnansweredEnding is the ending of a request without outputs. */
 type UnansweredEnding = Exclude<SubmitEnding, { kind: 'answered' }>;
 
-/** Failure is what a client is told of such an ending. */
+/** Failure is the answer that a client gets for such an ending. */
 interface Failure {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -38,10 +38,10 @@ export interface DevicePlan {
 }
 
 /**
- * planDevices plans the start of every virtual GPU, in the order of the topology's devices, and starts none. Those that
- * compute on the CPU get cores of their own where the system can pin them; standby devices for which none are left share
- * those of others. The GPUs of a class of `cuda`, `tensorrt` or
- * `dml` get consecutive device ids, from the manifest's on.
+ * planDevices plans the start of every virtual GPU, in the order of the topology's devices, and starts none.
+ * Devices that compute on the CPU get cores of their own where the system can pin them; standby devices for
+ * which none are left share those of others. The GPUs of a class of `cuda`, `tensorrt` or `dml` get
+ * consecutive device ids, from the manifest's on.
  * @param start starts their executors elsewhere than on the cores of this host
  * @throws InputError where the host has fewer CPU threads than all of those in use need at once
  */
@@ -142,12 +142,12 @@ export interface DeviceEvents {
 export class LiveDevice {
   private readonly killed = new AbortController();
   private loaded: Loaded | undefined;
-  /** Whether it is to be up, and whether it has told so since it was last asked to be. */
+  /** isWanted says whether it is to be up, and whether it has reported so since it was last asked to be. */
   private isWanted = true;
   private isTold = false;
   /** Why it is to come up, or has. */
   private why: UpReason = 'start';
-  /** Whether it is being closed. */
+  /** isEnding says whether it is being closed. */
   private isEnding = false;
   /** Why it did not start when it was last tried again. */
   private failure: string | undefined;
@@ -232,8 +232,9 @@ export class LiveDevice {
   }
 
   /**
-   * run runs a batch of a pool on stacked inputs, and gives the outputs of the pool's file. It rejects where the batch
-   * fails, the device is down or its executor ends. An executor whose batch takes longer than a minute is ended; long before, `hangs` is told.
+   * run runs a batch of a pool on stacked inputs, and gives the outputs of the pool's file. It rejects where
+   * the batch fails, the device is down or its executor ends. An executor whose batch takes longer than a
+   * minute is ended; long before, `hangs` is called.
    */
   async run(pool: number, feeds: Tensors): Promise<RunResult> {
     if (this.loaded === undefined) throw new Error(`${this.plan.name} is down`);

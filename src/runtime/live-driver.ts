@@ -20,7 +20,7 @@ import { RowInFlight } from './rows-in-flight.js';
 import { answerOf, feedsOf, keepOutputs, type RowsAnswer } from './tensors-of-rows.js';
 import { toldOf } from './told-of.js';
 
-/** What `Drops.ending` calls the entry. */
+/** The place that `Drops.ending` calls the entry. */
 const NOWHERE = -1;
 
 /** Ending says how a request ended. */
@@ -45,7 +45,7 @@ export type Done = (ending: Ending, times: RequestTimes) => void;
 
 /**
  * DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device; of the devices that
- * the core activates and retires; and of the gear that comes into force.
+ * the core activates and retires; and of the gear that becomes active.
  */
 export interface DriverObserver {
   batch(record: BatchRecord): void;
@@ -59,7 +59,7 @@ export interface DriverObserver {
 export interface DriverParts {
   readonly makeCore: (decisions: Decisions) => ServingCore;
   readonly observer: DriverObserver;
-  /** Where the core's events and decisions are told, so that they can be replayed. */
+  /** The function that gets the core's events and decisions, so that they can be replayed. */
   readonly log?: ((entry: LogEntry) => void) | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface Arrival {
 export interface Ticket {
   readonly request: number;
   /**
-   * cancel tells that the client is gone. It gives true where the request was still open: `done` is not called then.
+   * cancel reports that the client is gone. It gives true where the request was still open: `done` is not called then.
    */
   cancel(): boolean;
 }
@@ -240,14 +240,14 @@ export class LiveDriver {
     this.turns.decideSoon();
   }
 
-  /** deviceUp tells that a device takes batches from now on. */
+  /** deviceUp reports that a device takes batches from now on. */
   deviceUp(device: number): void {
     this.drops.device(device, true);
     this.core.deviceUp(this.now(), device);
     this.turns.decideSoon();
   }
 
-  /** deviceDown tells that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
+  /** deviceDown reports that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
   deviceDown(device: number): void {
     this.drops.device(device, false);
     const lost = this.running.get(device);
@@ -289,7 +289,7 @@ export class LiveDriver {
         else this.begun.push(this.execute(this.handed(a), b));
         return;
       case Decision.transfer:
-        // One process holds all tensors, so that nothing has to be moved.
+        // All tensors are in one process, so nothing has to be moved.
         this.moved.push(a);
         return;
       case Decision.answer:

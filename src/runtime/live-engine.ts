@@ -11,7 +11,7 @@ import { StandbyWatch } from './standby-watch.js';
 import { Intake } from './submit.js';
 import type { ServeEvent, ServeOptions } from './types.js';
 
-/** What the core draws is the same in every run, so that a logged run can be replayed. */
+/** The core's draws are the same in every run, so that a logged run can be replayed. */
 const CORE_SEED = 1;
 
 /** EngineOptions says how a bundle is run. */
@@ -209,7 +209,7 @@ async function settleAll(starts: Promise<void>[]): Promise<void> {
 
 /** watchedArrivals gives what is called for each arrival: the load is compared with the planned one where there is one. */
 function watchedArrivals({ plan, isPart }: OpenedBundle, log: (event: ServeEvent) => void): () => void {
-  // What a part of the devices sees is no load of the plan.
+  // The load that a part of the devices sees is not that of the plan.
   if (isPart) return () => {};
   const watch = runOf(plan).watch(plan, (share) => log({ kind: 'loadStrayed', share }));
   if (watch === undefined) return () => {};

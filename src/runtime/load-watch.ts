@@ -1,13 +1,14 @@
 import type { GearPlan } from '../formats/index.js';
 
-/** Nothing is said of a load before it was watched for so many intervals; each has some chance in it. */
+/** Nothing is said of a load before it was watched for this many intervals; each has some chance in it. */
 const LEAST_INTERVALS = 600;
 /** The share of time that may be in other ranges than planned. */
 const MOST_STRAY = 0.3;
 
 /**
- * LoadWatch compares the distribution of loads with the one that a gear plan was made for (CascadeServe §C.2). It tells
- * once how far the load has strayed: the share of time that is in other ranges than planned, above 30 %.
+ * LoadWatch compares the distribution of loads with the one that a gear plan was made for (CascadeServe
+ * §C.2). It reports once how far the load has strayed: the share of time that is in other ranges than
+ * planned, above 30 %.
  */
 export class LoadWatch {
   private readonly counts: Float64Array;

@@ -76,7 +76,7 @@ export function modelConfig(model: LiveModel): object {
 /**
  * statistics answers GET /v2/models/stats and GET /v2/models/M/stats in the form of Triton's statistics extension, with
  * durations in ns. There is no cache, so that its figures are 0.
- * @param indices the models that are told of
+ * @param indices the models that are described
  */
 export function statistics(
   { bundle, counters }: Pick<ServedSoFar, 'bundle' | 'counters'>,

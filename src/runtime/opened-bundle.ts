@@ -48,7 +48,7 @@ export interface CheckedBundle {
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
   work: PoolWork[];
-  /** Whether the topology is that of a part of the plan's devices. */
+  /** isPart says whether the topology is that of a part of the plan's devices. */
   isPart?: true;
 }
 
@@ -158,7 +158,7 @@ function bundleAt(bundle: OpenedBundle, at: string, task: string): OpenedBundle 
 /** ReadOptions says what cannot be done without a bundle, and what it may be. */
 export interface ReadOptions {
   readonly task: string;
-  /** Whether it may be for another engine than this server. */
+  /** anyTarget says whether it may be for another engine than this server. */
   readonly anyTarget?: boolean;
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Of one connection, so many requests are begun before the first of them is answered. */
+/** Of one connection, this many requests are begun before the first of them is answered. */
 const MOST_BEGUN = 4;
-/** So many others may wait. Each takes some KiB, though its client may have sent only 20 bytes. */
+/** This many others may wait. Each takes some KiB, though its client may have sent only 20 bytes. */
 const MOST_WAITING = 100;
 
 interface Waiting {

@@ -31,7 +31,7 @@ export interface LiveModel {
  */
 export interface PoolWork extends StageTensors {
   readonly file: string;
-  /** What the manifest says that the file and its external data are. */
+  /** The digests that the manifest gives of the file and its external data. */
   readonly digests: ModelDigests;
   /** The size in bytes of the file, with its external data. */
   readonly fileBytes: number;
@@ -43,9 +43,9 @@ export interface PoolWork extends StageTensors {
 export interface StageTensors {
   readonly inputs: readonly FedInput[];
   readonly outputs: readonly GivenOutput[];
-  /** What the outputs say of where a row goes on; absent where they say nothing. */
+  /** The rule that reads from the outputs where a row goes on; absent where the outputs do not decide. */
   readonly fork?: Fork;
-  /** The name of the model whose outputs answer a row that ends here, where several can; it is told with the answer. */
+  /** The name of the model whose outputs answer a row that ends here, where several can; it is reported with the answer. */
   readonly answers?: string;
 }
 

@@ -14,9 +14,9 @@ import type { LiveModel } from './pool-work.js';
 export type AskedModel = Pick<LiveModel, 'name' | 'inputs' | 'outputs' | 'maxRows'>;
 
 /**
- * checkedRows splits the inputs of a request into those of each row. What keeps the model from being fed with them is added
- * to `faults`: unknown and missing inputs, other types and shapes, text that ONNX Runtime would change, unequal numbers of
- * rows, and more rows than the model's `maxRows`. There are no rows then.
+ * checkedRows splits the inputs of a request into those of each row. Reasons why the model cannot be fed with
+ * them are added to `faults`: unknown and missing inputs, other types and shapes, text that ONNX Runtime
+ * would change, unequal numbers of rows, and more rows than the model's `maxRows`. There are no rows then.
  */
 export function checkedRows(model: AskedModel, inputs: Tensors, faults: Fault[]): Tensors[] {
   const names = Object.keys(inputs);

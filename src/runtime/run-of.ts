@@ -20,7 +20,10 @@ export interface BundleWork {
 interface RunOf<K extends StagePlanKind> {
   /** work finds a bundle's work, and adds to `faults` where the manifest is not that of the plan. */
   work(bundle: BundleOf<K>, faults: Fault[]): BundleWork;
-  /** watch gives what hears of arrivals and tells once where their load has strayed from the planned one. */
+  /**
+   * watch gives a function that is called for each arrival, and reports once that the load has strayed from
+   * the planned one.
+   */
   watch(plan: PlanFile<K>, tell: (share: number) => void): ArrivalWatch | undefined;
 }
 

@@ -11,7 +11,8 @@ export interface RunWatcher {
 }
 
 /**
- * watchRun tells an execution that hangs, once it takes longer than a limit, and ends its executor in the end.
+ * watchRun reports an execution that hangs, once it takes longer than a limit, and ends its executor in the
+ * end.
  * @returns what is to be called when it has ended, by a result (true) or an error
  */
 export function watchRun(limitMs: number, watcher: RunWatcher): { end: (isRun: boolean) => void } {

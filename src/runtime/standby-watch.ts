@@ -1,6 +1,8 @@
 import { ArrivalWindows, poolNames, poolsServedBy, type Topology } from '../serving/index.js';
 
-/** What led to a change is said by the arrivals of these times before it: a burst shows in the first, a trend in the second. */
+/**
+ * The arrivals in these spans before a change explain it: a burst shows in the first, a trend in the second.
+ */
 const WINDOWS_NS = [1e9, 1e10];
 
 /** ScaledDevice is a device that is activated, or put on standby, and what led to it. */
@@ -35,7 +37,7 @@ export class StandbyWatch {
     this.inUse = topology.devices.map(({ standby }) => standby !== true);
   }
 
-  /** arrived tells of a request, which came no earlier than those before. */
+  /** arrived reports a request, which came no earlier than those before. */
   arrived(at: number): void {
     if (this.topology.devices.some(({ standby }) => standby === true)) this.arrivals.add(at);
   }

@@ -11,21 +11,21 @@ import { checkedRows } from './request-tensors.js';
 
 /** SubmitOptions says what a front knows of a request beside its tensors. */
 export interface SubmitOptions {
-  /** When it came, as `Intake.now()` told it within this turn of the event loop; the default is now. */
+  /** When it came, as `Intake.now()` gave it within this turn of the event loop; the default is now. */
   readonly cameNs?: number;
   /** When it had come whole, where that was in an earlier turn: its time counts from then on. */
   readonly wholeNs?: number;
   /** The client's own timeout. It counts when it is shorter than the model's SLO. */
   readonly timeoutUs?: number | undefined;
-  /** What the client sent as its priority; the default level where absent. */
+  /** The priority that the client sent; the default level where absent. */
   readonly priority?: number | undefined;
   /** Tells that the client is gone, and wants no answer any more. */
   readonly signal?: GoneSignal;
 }
 
 /**
- * GoneSignal tells once that a client is gone, as an AbortSignal does. To make one of those takes longer than all else that
- * is done here for a request, so that a front may have a lighter one.
+ * GoneSignal reports once that a client is gone, as an AbortSignal does. To make one of those takes longer
+ * than all else that is done here for a request, so that a front may have a lighter one.
  */
 export interface GoneSignal {
   readonly aborted: boolean;
@@ -46,9 +46,12 @@ export interface RefusedTensors {
 /** Admitted says whether the tensors of a request that a client announces are worth reading. */
 export type Admitted =
   | UnknownModel
-  /** They are. `ended` is to be called when they have been read (true), or will not come (false). */
+  /**
+   * The tensors are needed. `ended` is to be called when they have been read (true), or will not come
+   * (false).
+   */
   | { readonly kind: 'admitted'; readonly ended: (isIn: boolean) => void }
-  /** They are not: the request is dropped without them. */
+  /** The tensors are not needed: the request is dropped without them. */
   | { readonly kind: 'turnedAway'; readonly ending: Promise<DroppedEnding> };
 
 type DroppedEnding = Extract<Ending, { kind: 'dropped' }>;
@@ -79,7 +82,7 @@ export class Intake {
   admit(called: CalledModel): Admitted {
     const model = findModel(this.bundle, called);
     if (typeof model !== 'number') return model;
-    // What a request weighs is not known before it is read.
+    // The weight of a request is not known before the request is read.
     if (this.priorities !== undefined || !this.admission.wouldDrop(model))
       return { kind: 'admitted', ended: this.admission.reading(model) };
     this.counters.arrived(model);
@@ -137,7 +140,7 @@ export class Intake {
   }
 }
 
-/** refusedByModel tells a failure that the request's own data have caused from others. */
+/** refusedByModel distinguishes failures that the request's own data have caused from others. */
 function refusedByModel(ending: Ending, model: string, rows: readonly Tensors[]): RefusedTensors | undefined {
   const refused = ending.kind === 'failed' ? refusedIndex(ending.why, rows) : undefined;
   return refused === undefined ? undefined : { kind: 'refused', model, faults: [fault(refused)] };

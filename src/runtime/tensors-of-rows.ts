@@ -15,7 +15,7 @@ export interface RowsAnswer {
   readonly outputs: Tensors;
   /** The names of outputs that no row of the request came to. */
   readonly notTaken: readonly string[];
-  /** Which rows an output has, counted from 0, where it does not have all of the request. */
+  /** The rows that an output has, counted from 0, where it does not have all of the request. */
   readonly rowsOf: Readonly<Record<string, readonly number[]>>;
   /** The model of a cascade that answers each row; empty of others. */
   readonly answeredBy: readonly AnsweredBy[];

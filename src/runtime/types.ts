@@ -42,8 +42,8 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
    */
   requestTimeoutMs?: number;
   /**
-   * How long open requests are waited for when the server closes; the default is 10 s. Those that are open then are
-   * dropped, and executors are ended at once.
+   * How long open requests are waited for when the server closes; the default is 10 s. Requests that are
+   * still open then are dropped, and executors are ended at once.
    */
   drainTimeoutMs?: number;
   /** The server or device of the plan whose devices alone serve here, by themselves, such as `T4-0` or `T4-0/gpu1`. */
@@ -63,7 +63,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
   signal?: AbortSignal;
 }
 
-/** ServeEvent is what a server tells while it starts, serves and closes. */
+/** ServeEvent is what a server reports while it starts, serves and closes. */
 export type ServeEvent =
   | { kind: 'loading'; device: string; done: number; of: number }
   | { kind: 'crowded'; why: string }
@@ -95,7 +95,10 @@ export interface RunningServer {
   readonly address: { readonly host: string; readonly port: number };
   /** The URL of the metrics, where they have a port of their own. */
   readonly metricsUrl: string | undefined;
-  /** renewAccess reads the files of tokens and certificates again. What is found faulty changes nothing; `readAgain` tells. */
+  /**
+   * renewAccess reads the files of tokens and certificates again. Files with faults change nothing;
+   * `readAgain` tells.
+   */
   renewAccess(): Promise<void>;
   /** executorPids lists the process ids of the executors, for observers. */
   executorPids(): readonly number[];

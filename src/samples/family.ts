@@ -19,7 +19,7 @@ export interface FamilyRun {
   readonly labels: readonly number[];
   readonly certainty: CertaintyMeasure;
   readonly signal?: AbortSignal | undefined;
-  /** onModel is told how many models are done. */
+  /** onModel hears how many models are done. */
   readonly onModel?: ((done: number) => void) | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { SampleFile } from './read-samples.js';
 import { SampleFault } from './sample-fault.js';
 
 const MOST_LABEL_BYTES = 64 * 1024 * 1024;
-/** How many wrong labels of a file are told. */
+/** How many wrong labels of a file are reported. */
 const MOST_TOLD = 10;
 
 /** Labelled is what labels are for. */

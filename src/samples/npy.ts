@@ -7,7 +7,7 @@ const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 /** Further axes than this are taken for a mistake; NumPy itself has at most 64. */
 const MOST_AXES = 64;
 
-/** What NumPy calls the types that models take; those of one byte have no order of bytes. */
+/** The names in NumPy of the types that models take; types of one byte have no order of bytes. */
 const DTYPES: Readonly<Record<string, string>> = {
   '|b1': 'bool',
   '|i1': 'int8',

@@ -22,7 +22,7 @@ const PACKED_HEAD_BYTES = 1024;
 const HEAD_BYTES = 64 * 1024;
 
 const inflate = promisify(inflateRaw);
-/** Between two checksums of so many bytes, signals are heard. */
+/** Between two checksums of this many bytes, signals are heard. */
 const STEP_BYTES = 64 * 1024 * 1024;
 
 const STORED = 0;

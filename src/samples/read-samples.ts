@@ -42,7 +42,7 @@ export interface ReadSamples {
 
 /** A sample may have many values. */
 const REQUESTS_IN_A_STEP = 64;
-/** Of so many samples at most each is held by itself, in some hundred bytes beside its own. */
+/** Of this many samples at most each is held by itself, in some hundred bytes beside its own. */
 const MOST_SAMPLES = 500_000;
 
 /**

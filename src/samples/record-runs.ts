@@ -23,7 +23,7 @@ import {
 } from '../programs/index.js';
 import { shapeOf } from '../runtime/index.js';
 
-/** What the randomness of programs is drawn from, so that the same samples make the same calls. */
+/** The seed of the randomness of programs, so that the same samples make the same calls. */
 const SEED = 1;
 
 /** CalledComponent is a component that programs call. */
@@ -42,7 +42,7 @@ export interface RecordOptions {
   readonly components: readonly CalledComponent[];
   readonly executor: Pick<Executor, 'load' | 'run'>;
   readonly signal?: AbortSignal | undefined;
-  /** onRow is told after each row how many are done. */
+  /** onRow hears after each row how many are done. */
   readonly onRow?: ((done: number) => void) | undefined;
 }
 
@@ -121,7 +121,7 @@ interface RanSample {
 interface OpenSample {
   readonly row: number;
   readonly request: Tensors;
-  /** What each call gives, in the order in which they were made. */
+  /** The results of the calls, in the order in which the calls were made. */
   readonly tasks: Promise<Tensors>[];
   readonly reads: Set<number>;
   readonly resolve: (ran: RanSample) => void;
@@ -180,7 +180,7 @@ class SampleDriver implements ProgramDriver {
     return this.open?.row === run ? this.open : undefined;
   }
 
-  /** fail ends a sample. What else goes wrong of it then is told to nobody. */
+  /** fail ends a sample. Later errors of the sample are not reported. */
   private fail(open: OpenSample, error: unknown): void {
     this.host?.cancel(open.row);
     open.reject(error);

@@ -10,7 +10,7 @@ export interface RunOptions {
   /** The ONNX file of each stage's model, in the order of the stages, as it is served. */
   readonly files: readonly string[];
   readonly signal?: AbortSignal | undefined;
-  /** onRow is told after each row how many are done. */
+  /** onRow hears after each row how many are done. */
   readonly onRow?: ((done: number) => void) | undefined;
 }
 

@@ -12,66 +12,67 @@
  */
 export interface ServingCore {
   /**
-   * arrived tells that a request of `rows` (at least 1) tasks has arrived. A core that is draining or full drops
+   * arrived reports that a request of `rows` (at least 1) tasks has arrived. A core that is draining or full drops
    * it at once, by a decision.
    * @param weight how much it counts that the request is in time, above 0 and finite; 1 where it is not said
    * @returns the number of the request, in use until its outcome is decided and its last batch has come back
    */
   arrived(at: number, model: number, deadlineNs: number, rows: number, weight?: number): number;
   /**
-   * wouldDrop tells whether a request of one row that came now would be dropped because of the requests before it. It
-   * changes nothing. It is true only where, in every pipeline that is up, tasks that can still be in time fill all
-   * devices with full batches until it is too late for this one. So a refusal never leaves a device idle. A core that
-   * cannot tell (as `reservation`, or where other requests with a longer SLO may wait before it) says false.
+   * wouldDrop returns whether a request of one row that came now would be dropped because of the requests
+   * before it. It changes nothing. It is true only where, in every pipeline that is up, tasks that can still
+   * be in time fill all devices with full batches until it is too late for this one. So a refusal never
+   * leaves a device idle. A core that cannot know (as `reservation`, or where other requests with a longer
+   * SLO may wait before it) says false.
    * @param ahead requests that will come before it and are not in yet
    */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;
   /**
-   * turnedAway tells that a request that would be dropped was refused unread. Its outcome is a drop for
+   * turnedAway reports that a request that would be dropped was refused unread. Its outcome is a drop for
    * overload, at the entry.
    * @returns the number of the request
    */
   turnedAway(at: number, model: number): number;
   /**
-   * cancelled tells that the client of a request has left.
+   * cancelled reports that the client of a request has left.
    * @returns whether this ended the request. It is false where the outcome was decided before: the driver
    *   has already carried out that decision, or finds it in the buffer.
    */
   cancelled(at: number, request: number): boolean;
-  /** started tells that the device of the batch has begun it. */
+  /** started reports that the device of the batch has begun it. */
   started(at: number, batch: number): void;
   /**
-   * executed tells that the results of the batch are there, and when its execution began and ended.
-   * @param verdicts what the stage's model says of each task, in their order, where the edges of the stage ask for it:
-   *   bit i tells whether the i-th of the edges that ask for it is taken; or the number is a certainty. Absent verdicts
-   *   are 0.
+   * executed reports that the results of the batch are there, and when its execution began and ended.
+   * @param verdicts what the stage's model says of each task, in their order, where the edges of the stage
+   * ask for it: bit i says whether the i-th of the edges that ask for it is taken; or the number is a
+   * certainty. Absent verdicts are 0.
    */
   executed(at: number, batch: number, startedAt: number, endedAt: number, verdicts?: ArrayLike<number>): void;
   /**
-   * failed tells that the batch gave no results although its device is well. Each of its tasks is tried again
+   * failed reports that the batch gave no results although its device is well. Each of its tasks is tried again
    * in a batch of its own; a task that was the only one of the batch fails.
    */
   failed(at: number, batch: number): void;
-  /** transferred tells that the tensors of the batch are with the next pool, and when they were sent and came. */
+  /** transferred reports that the tensors of the batch are with the next pool, and when they were sent and came. */
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void;
   /**
-   * due tells that the time that `wakeAt` asked for has come. A call that is early, or that nobody asked for,
+   * due reports that the time that `wakeAt` asked for has come. A call that is early, or that nobody asked for,
    * does no harm.
    */
   due(at: number): void;
-  /** deviceUp tells that the device, which was down, takes work. All devices are down at the beginning. */
+  /** deviceUp reports that the device, which was down, takes work. All devices are down at the beginning. */
   deviceUp(at: number, device: number): void;
   /**
-   * deviceDown tells that the device is gone, and the batch that ran on it with it. Nothing more may be told
+   * deviceDown reports that the device is gone, and the batch that ran on it with it. Nothing more may be reported
    * of that batch.
    */
   deviceDown(at: number, device: number): void;
   /**
-   * drain tells that no further request is taken in. The requests that are in are finished, and no batch waits for
+   * drain reports that no further request is taken in. The requests that are in are finished, and no batch waits for
    * company any more.
    */
   drain(at: number): void;
-  /** decide tells that all events of this instant have been told. */
+  /** decide lets the core decide: it has heard all events of this instant. */
   decide(at: number): void;
 
   /** pending counts the requests without an outcome. */

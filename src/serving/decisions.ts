@@ -29,11 +29,11 @@ export const Decision = {
   /** The driver brings a standby device up: a = device. It tells `deviceUp` once the device can take work. */
   activate: 6,
   /**
-   * The device is to be put on standby: a = device. It ends the batch that it runs, which is told as ever. Batches that
+   * The device is to be put on standby: a = device. It ends the batch that it runs, which is reported as ever. Batches that
    * it was handed and has not begun are taken back: the core has queued their tasks elsewhere.
    */
   retire: 7,
-  /** Another gear is in force: a = the gear. The driver need do nothing. */
+  /** Another gear is active: a = the gear. The driver need do nothing. */
   shift: 8,
   /**
    * The task is put into the batch that its device executes after the one that it executes now: a = task, b = pool. The

@@ -22,7 +22,7 @@ const HEARD = [
   'drain',
   'decide',
 ] as const satisfies (keyof ServingCore)[];
-/** What a core of workflows alone hears. */
+/** The events that only a core of workflows hears. */
 const HEARD_OF_WORKFLOWS = [
   'sized',
   'submitted',
@@ -137,7 +137,7 @@ function hear(core: ServingCore, [word, ...numbers]: LogEntry): void {
   method.call(core, ...argumentsOf(word as Heard, numbers));
 }
 
-/** argumentsOf gives the arguments that a method was told, of the numbers of its entry. */
+/** argumentsOf gives the arguments that a method got, read from the numbers of its entry. */
 function argumentsOf(word: Heard, numbers: readonly number[]): Told[] {
   if (word === 'submitted') {
     const [component = 0, rows = 0, ...inputs] = numbers.slice(BEFORE_CALL);

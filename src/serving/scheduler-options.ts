@@ -124,7 +124,7 @@ interface Assignment {
   readonly value: unknown;
   /** Where it was given, as its faults say. */
   readonly at: FaultPlace;
-  /** Whether its faults are placed within its value, by a JSON pointer. */
+  /** isFile says whether its faults are placed within its value, by a JSON pointer. */
   readonly isFile: boolean;
 }
 

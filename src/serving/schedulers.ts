@@ -198,7 +198,9 @@ export interface ChosenScheduler {
   readonly policy: AnyPolicy;
   /** The tuner that changes the replicas, with what it knows of the plan. */
   readonly tuner?: TunedPlan;
-  /** What the engine that the scheduler stands for takes beside its devices. Only simulations look at it. */
+  /**
+   * The figures of the engine that the scheduler stands for, beside its devices. Only simulations look at it.
+   */
   readonly engine?: EngineFigures;
 }
 

@@ -69,7 +69,7 @@ export interface ServedStep {
   pool: number;
   /** Tasks of a lower certainty go on to the next step; −Infinity in the last step. */
   below: number;
-  /** A batch starts when so many tasks wait. */
+  /** A batch starts when this many tasks wait. */
   minQueue: number;
   /** The share of the gear's tasks that come to the step; absent where it is not known, and then all do. */
   visits?: number;
@@ -204,7 +204,7 @@ const ARE_CHAINS: { readonly [K in Routes['kind']]: boolean } = {
   workflow: false,
 };
 
-/** areChains tells whether each stage has at most one next, which is known beforehand. */
+/** areChains returns whether each stage has at most one next, which is known beforehand. */
 export function areChains({ kind }: Routes): boolean {
   return ARE_CHAINS[kind];
 }

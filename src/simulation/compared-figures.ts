@@ -85,7 +85,7 @@ export function rowFigures(
 
 /**
  * weightedOver gives the share of weight that was lost, over runs; nothing where nothing weighs requests. Where none was lost, as much
- * may be lost as of so many requests that all weigh as much as the heaviest.
+ * may be lost as of that many requests that all weigh as much as the heaviest.
  */
 function weightedOver(runs: readonly ComparedRun[]): Pick<RowFigures, 'weightedDropRate'> {
   const weighed = runs.flatMap((run) => run.weighed ?? []);

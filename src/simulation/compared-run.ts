@@ -8,7 +8,10 @@ import type { SimulationHooks } from './watched-arrivals.js';
 export type ComparedJob = Required<Pick<SimulationJob, 'scheduler' | 'seed'>> &
   Pick<SimulationJob, 'windowNs'>;
 
-/** Compared holds the figures that are compared, of one run or of a window of it. Those are absent that it does not have. */
+/**
+ * Compared holds the figures that are compared, of one run or of a window of it. Figures that the run does
+ * not have are absent.
+ */
 export interface Compared {
   readonly goodputRps: number;
   readonly attainment?: number;
@@ -32,7 +35,10 @@ export interface ComparedRequests {
 export interface ComparedRun extends ComparedRequests {
   /** False when the run was interrupted. */
   readonly complete: boolean;
-  /** What was lost of the weight of all, and of how many of the heaviest that is; absent where nothing weighs requests. */
+  /**
+   * The share of all weight that was lost, and the number of the heaviest requests that weigh as much; absent
+   * where nothing weighs requests.
+   */
   readonly weighed?: { readonly dropRate?: number; readonly asHeaviest: number };
   /** The requests of each application, where several share their stages. */
   readonly applications?: readonly ComparedRequests[];

@@ -129,8 +129,8 @@ interface ComparedScheduler {
 }
 
 /**
- * chosenWith gives a scheduler with the choices that exist in it. One with whose own choices they cannot be combined is
- * unable; other faults are told.
+ * chosenWith gives a scheduler with the choices that exist in it. A scheduler whose own choices cannot be
+ * combined with them is unable; other faults are reported.
  */
 function chosenWith(
   plan: StagePlan,

@@ -10,7 +10,7 @@ import { arrivalsOf } from './workload.js';
 
 /** Multiples of it, less their whole parts, are spread evenly over 0 to 1. */
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
-/** There is room for so many requests at first. */
+/** There is room for this many requests at first. */
 const FIRST_ROOM = 8_192;
 
 /** GearLoad is a steady Poisson load, before which queues are filled at twice its rate and let settle. */
@@ -25,9 +25,9 @@ export interface GearLoad {
 export interface GearsRun {
   /** Infinity where a request was not answered. */
   readonly latenciesNs: Float64Array;
-  /** The gear that was in force when each request came. */
+  /** The gear that was active when each request came. */
   readonly gears: Int32Array;
-  /** Every gear that was in force at some time. */
+  /** Every gear that was active at some time. */
   readonly inForce: readonly number[];
   /** The share of the time in which the busiest device was busy. */
   readonly busiest: number;

@@ -61,9 +61,9 @@ export interface SimulatedLoadOptions {
 
 /** BegunLoadOptions adds how a load begins whose rates never change: a promise begins as in the runs that confirmed it. */
 export interface BegunLoadOptions extends SimulatedLoadOptions {
-  /** What comes before the duration, and does not count. */
+  /** The load before the duration, which does not count. */
   readonly warmUp?: DrawnWarmUp | undefined;
-  /** The functions that a trace counts are dealt to so many models in turn, which are all that there are. */
+  /** The functions that a trace counts are dealt to this many models in turn, which are all that there are. */
   readonly groups?: number | undefined;
 }
 
@@ -198,7 +198,7 @@ function sourcesIn({ trace, grouped }: TraceRead, model: number | undefined): Tr
   return grouped?.map((group, g) => ({ trace: group, model: g })) ?? [{ trace }];
 }
 
-/** refuseFunctionless refuses a trace whose functions are to be told apart, and that counts none. */
+/** refuseFunctionless refuses a trace whose functions are to be distinguished, and that counts none. */
 function refuseFunctionless(
   read: readonly ReadSource[],
   { groups }: Pick<BegunLoadOptions, 'groups'>,

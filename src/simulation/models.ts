@@ -8,11 +8,11 @@ export interface RatedModel {
   readonly name: string;
   readonly throughputRps: number;
   readonly weight: number;
-  /** What the load is of that it shares with others: each request of that load belongs to one of them. */
+  /** The name of the load that it shares with others: each request of that load belongs to one of them. */
   readonly loadOf?: string;
   /** The rate that a plan was seen to hold. */
   readonly heldRps?: number;
-  /** A plan's pipelines. A server does not tell them. */
+  /** A plan's pipelines. A server does not report them. */
   readonly pipelines?: readonly unknown[];
 }
 

@@ -71,7 +71,7 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
 }
 
 /**
- * loadsOfPhases gives the load of each of so many models over all phases, in the models' order.
+ * loadsOfPhases gives the load of each of a given number of models over all phases, in the models' order.
  * @throws InputError with every fault of the phases
  */
 export function loadsOfPhases(phases: readonly Phase[], models: number): Load[] {
@@ -88,7 +88,7 @@ export function durationOfPhases(phases: readonly Phase[]): number {
 }
 
 /**
- * meanRates gives the mean rate of each of so many models over all phases, in requests per second. In a transition it
+ * meanRates gives the mean rate of each of a given number of models over all phases, in requests per second. In a transition it
  * is the mean of both ends.
  */
 export function meanRates(phases: readonly Phase[], models: number): number[] {

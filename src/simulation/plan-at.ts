@@ -21,7 +21,10 @@ export interface SimulatedPlan<K extends PlanKind = StagePlanKind> {
   readonly plan: Loaded<K>;
   /** The file whose folder the inputs that the plan names are relative to. */
   readonly madeAt: string;
-  /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
+  /**
+   * transfers says whether transfers take the time of the cluster's links, or none, as in a server that runs
+   * all devices.
+   */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
   /** The files of a bundle beside the plan: its manifest, and what it executes. */
   readonly bundled?: readonly InputPath[];
@@ -86,7 +89,7 @@ export function ofStages(
   throw new InputError(task, [fault(`is a workflow plan, and workflow plans cannot ${cannot} yet`, path)]);
 }
 
-/** isWorkflowsPlan tells whether a plan is one of workflows. */
+/** isWorkflowsPlan returns whether a plan is one of workflows. */
 export function isWorkflowsPlan(found: SimulatedPlan<PlanKind>): found is SimulatedPlan<'workflow-plan'> {
   return !isOfStages(found);
 }

@@ -49,16 +49,19 @@ import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js
 /** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
   readonly plan: StagePlan;
-  /** Whether transfers take the time that the cluster's links give them, or none. */
+  /** transfers says whether transfers take the time that the cluster's links give them, or none. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
   readonly scheduler: ChosenScheduler;
   readonly execution: Execution;
   readonly workload: Workload;
   readonly seed: number;
   readonly exact: boolean;
-  /** What was recorded of requests to a pipeline, in place of verdicts drawn by the plan's probabilities. */
+  /**
+   * The verdicts that were recorded of requests to a pipeline, in place of verdicts drawn by the plan's
+   * probabilities.
+   */
   readonly verdicts?: VerdictRecords;
-  /** What the models of a gear plan say of the samples that requests are. */
+  /** The answers of a gear plan's models to the samples that requests are. */
   readonly family?: FamilyRecords;
   /** The priorities of requests. Absent, all are of one level and weigh 1. */
   readonly priorities?: readonly SimulatedPriority[];
@@ -92,7 +95,7 @@ export interface SimulationRun {
   /** How the requests of a gear plan were answered. */
   readonly cascade?: CascadeFigures;
   readonly worst?: readonly WorstFigures[];
-  /** What became of the requests of each priority, in the order of the setup. */
+  /** The outcomes of the requests of each priority, in the order of the setup. */
   readonly levels?: LevelsFigures;
 }
 
@@ -237,8 +240,9 @@ function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): Chose
 }
 
 /**
- * worldOptions says what the engine takes, what models say of requests, how long a device takes to come up, and until when devices
- * are paid for that may come up. What was recorded counts before what is drawn by the plan.
+ * worldOptions says what the engine takes, what models say of requests, how long a device takes to come up,
+ * and until when devices are paid for that may come up. Recorded verdicts take precedence over those drawn by
+ * the plan.
  */
 function worldOptions(
   { fates, activationDelayNs }: PlanWorld,

@@ -27,7 +27,7 @@ export interface ComparisonOptions extends Omit<SimulationSettings, 'scheduler' 
   readonly schedulers: string;
   /** The number of runs of each, 1 to 1000, whose seeds follow one another; 1 by default. */
   readonly runs?: number | undefined;
-  /** Adds figures by windows of this many seconds. */
+  /** Adds figures by windows of a given number of seconds. */
   readonly windows?: number | undefined;
   /** The file that the comparison is written to. */
   readonly output?: string | undefined;
@@ -66,10 +66,11 @@ export function comparedWindowFaults(
 }
 
 /**
- * runComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each: requests then
- * arrive at the same instants, and models say the same of them. The document does not depend on the number of threads.
- * After an abort, runs that are not done are given up. Those seeds count, from the first on, that are done for every
- * scheduler; where the first is not, the rows are of those schedulers for which it is.
+ * runComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each:
+ * requests then arrive at the same instants, and models say the same of them. The document does not depend on
+ * the number of threads. After an abort, runs that are not done are given up. The leading seeds that are done
+ * for every scheduler count; where the first seed is not done for all, the rows are those of the schedulers
+ * for which it is.
  */
 export async function runComparison(
   comparing: Comparing,

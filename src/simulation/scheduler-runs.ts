@@ -76,7 +76,10 @@ export function interruptedSchedulers(
     .map((scheduler) => ({ scheduler, reason: 'the comparison was interrupted before it' }));
 }
 
-/** endOrAbort waits for the runs, but after an abort no longer. What they would say then does not count. */
+/**
+ * endOrAbort waits for the runs, but after an abort no longer. The results that runs give after an abort do
+ * not count.
+ */
 async function endOrAbort(running: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) {
     await running;

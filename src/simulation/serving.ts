@@ -14,14 +14,20 @@ import {
 import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
 import type { SimulationSetup } from './run.js';
 
-/** AskedServing says who is to serve a plan, as far as options tell. */
+/** AskedServing says who is to serve a plan, as far as options say. */
 export interface AskedServing {
   readonly options: SchedulerOptions & TunerOptions;
   /** The choices that were given, of policy files those that were read. */
   readonly policy: readonly PolicyGiven[];
-  /** Whether transfers take time; where they do not, a server is simulated, which has the plan's devices only. */
+  /**
+   * transfers says whether transfers take time; where they do not, a server is simulated, which has the
+   * plan's devices only.
+   */
   readonly transfers: SimulationSetup['transfers'];
-  /** Whether the plan does not contradict itself. Of another, only the names and choices are looked at. */
+  /**
+   * isSound says whether the plan does not contradict itself. Of another, only the names and choices are
+   * looked at.
+   */
   readonly isSound: boolean;
 }
 
@@ -63,8 +69,8 @@ export function tunerChoice({
 }
 
 /**
- * plannedFor finds the scheduler that serves a plan by some options. What is wrong with the scheduler that the plan itself
- * names is told by the plan's contradictions.
+ * plannedFor finds the scheduler that serves a plan by some options. The plan's contradictions report faults
+ * of the scheduler that the plan itself names.
  */
 export function plannedFor(
   plan: StagePlan,

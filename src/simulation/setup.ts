@@ -92,15 +92,18 @@ interface Preparation {
   readonly check?: (plan: StagePlan, workload: Workload) => Fault[];
   /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
   readonly given?: (plan: Loaded<StagePlan['kind']>, told: ToldFaults) => Workload | undefined;
-  /** Whether the rates are replaced by multiples of the planned ones, so that the load is not the one that a plan promises. */
+  /**
+   * swept says whether the rates are replaced by multiples of the planned ones, so that the load is not the
+   * one that a plan promises.
+   */
   readonly swept?: boolean;
-  /** Whether transfers take time, if it is not to follow from what the path names. */
+  /** transfers says whether transfers take time, if it is not to follow from what the path names. */
   readonly transfers?: SimulationSetup['transfers'];
   /** Finds who serves the plan, instead of the scheduler and the tuner that the options ask for. It adds its faults. */
   readonly serving?: (plan: StagePlan, asked: AskedServing, told: ToldFaults) => Served | undefined;
   /** The plan where it is read already, or is being read. */
   readonly found?: Promise<SimulatedPlan<PlanKind>>;
-  /** What errors say cannot be done. */
+  /** The words with which errors say what cannot be done. */
   readonly task?: string;
 }
 
@@ -439,7 +442,7 @@ async function loadOf(
   return found;
 }
 
-/** madeFrom lists the files that a plan was made from, but for its profiles, which are read. */
+/** madeFrom lists the files that a plan was made from, except for its profiles, which are read. */
 export function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
   return inputs
     .filter(({ role }) => role !== 'profile')

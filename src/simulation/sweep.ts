@@ -143,7 +143,7 @@ function nextLoads(
   for (const attainment of criteria(setup.plan)) {
     const { reached, above } = bracket(runs, target, attainment);
     if (reached === undefined || above === undefined) continue;
-    // These are the whole hundredths strictly between the two.
+    // The candidates are the whole hundredths strictly between the two.
     const low = Math.floor(reached * GRID + 1e-9) + 1;
     const high = Math.ceil(above * GRID - 1e-9) - 1;
     if (low <= high) next.add(Math.floor((low + high) / 2) / GRID);

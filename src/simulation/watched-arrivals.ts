@@ -26,9 +26,9 @@ export interface SimulationHooks {
 interface Watched {
   /** For so long requests arrive. */
   readonly durationNs: number;
-  /** After so many requests it is looked whether the run is interrupted; 4096 where absent, which take a moment. */
+  /** After this many requests it is looked whether the run is interrupted; 4096 where absent, which take a moment. */
   readonly lookEvery?: number;
-  /** onStop tells when the run was interrupted. */
+  /** onStop says when the run was interrupted. */
   readonly onStop?: (atNs: number) => void;
 }
 

@@ -36,7 +36,7 @@ export interface DrawnWorkload {
   /** The rate of each model. With phases it is the mean. */
   readonly rps: readonly number[];
   readonly phases?: readonly Phase[];
-  /** What comes before the duration, and does not count. It is absent with phases. */
+  /** The load before the duration, which does not count. It is absent with phases. */
   readonly warmUp?: DrawnWarmUp;
 }
 
@@ -56,7 +56,7 @@ export interface TraceWorkload {
   readonly cv?: number;
   readonly durationNs: number;
   readonly sources: readonly TraceSource[];
-  /** Whether the duration is that of the traces. */
+  /** whole says whether the duration is that of the traces. */
   readonly whole: boolean;
   /** By model, its share of a trace that is for all models. */
   readonly weights: readonly number[];
@@ -147,7 +147,7 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
 
 /** CommonLoad is a load that several models share: its requests come as those of one, and each belongs to one of them. */
 interface CommonLoad {
-  /** What it is the load of. */
+  /** The name of the application whose load it is. */
   readonly of: string;
   readonly workload: DrawnWorkload;
   /** By model, its part of the load. */

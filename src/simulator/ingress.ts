@@ -38,7 +38,7 @@ export function simulatedEngine({ engine }: ChosenScheduler, stream: Stream): Si
  * `replicas` before it, so that no queue has to be kept. A request costs O(1).
  */
 export class VirtualIngress {
-  /** The ends of the latest requests of so many replicas, in a ring. */
+  /** The ends of the latest requests, one for each replica, in a ring. */
   private readonly endsNs: Float64Array;
   private next = 0;
   /** When the last request was begun. An engine counts its deadline from then. */
@@ -57,7 +57,7 @@ export class VirtualIngress {
     return meanNs === 0 || uniform === undefined ? meanNs : Math.round(2 * meanNs * uniform());
   }
 
-  /** pass takes a request in, and tells when it is at its first stage. */
+  /** pass takes a request in, and says when it is at its first stage. */
   pass(cameNs: number): number {
     const { endsNs, engine } = this;
     this.begunNs = Math.max(cameNs, endsNs[this.next] as number);

@@ -43,7 +43,7 @@ export class VirtualLinks {
   }
 
   /**
-   * isNext tells whether a batch is at the head of both its links and nothing has been arranged for it yet.
+   * isNext returns whether a batch is at the head of both its links and nothing has been arranged for it yet.
    */
   isNext(batch: number): boolean {
     if (this.arranged[batch] === 1) return false;

@@ -21,16 +21,18 @@ export const DeviceState = { standby: 0, comesUp: 1, up: 2 } as const;
 export type DeviceState = (typeof DeviceState)[keyof typeof DeviceState];
 
 /**
- * SimulationView is what observers may look up while they are told something. It reads plain columns, so
- * nothing is allocated.
+ * SimulationView is what observers may look up while they hear an event. It reads plain columns, so nothing
+ * is allocated.
  */
 export interface SimulationView {
   readonly topology: Topology;
-  /** `core` is for reading batches (batchSize, batchTask). Observers must not tell it anything. */
+  /** `core` is for reading batches (batchSize, batchTask). Observers must not change it. */
   readonly core: ServingCore;
-  /** requestOf is the request of a task of a batch; it is valid until the batch's end has been told. */
+  /** requestOf is the request of a task of a batch; it is valid until the batch's end has been reported. */
   requestOf(task: number): number;
-  /** arrivedAt is when a request came; it is valid until its end has been told and its last batch is back. */
+  /**
+   * arrivedAt is when a request came; it is valid until its end has been reported and its last batch is back.
+   */
   arrivedAt(request: number): number;
 }
 
@@ -41,11 +43,11 @@ export interface SimulationView {
  * absent one costs nothing.
  */
 export interface SimulationObserver {
-  /** begun tells that the run begins. */
+  /** begun reports that the run begins. */
   begun?(view: SimulationView): void;
   arrived?(atNs: number, model: number, request: number): void;
   /**
-   * ended tells that a request has its outcome. It is called exactly once for each request.
+   * ended reports that a request has its outcome. It is called exactly once for each request.
    * @param reason the index into DROP_REASONS of a dropped request, else −1
    * @param pool where a dropped request stood, −1 at its model's entry; −1 for other outcomes
    */
@@ -59,18 +61,18 @@ export interface SimulationObserver {
     pool: number,
   ): void;
   /**
-   * scaled tells that a device was activated, came up, or is on standby again. The states at the beginning are the
+   * scaled reports that a device was activated, came up, or is on standby again. The states at the beginning are the
    * topology's.
    */
   scaled?(atNs: number, device: number, state: DeviceState): void;
-  /** shifted tells that another gear of the plan is in force; at the beginning it is the first. */
+  /** shifted reports that another gear of the plan is active; at the beginning it is the first. */
   shifted?(atNs: number, gear: number): void;
-  /** loadBegun tells that a device begins to load the component of a pool, and `loaded` that it is there. */
+  /** loadBegun reports that a device begins to load the component of a pool, and `loaded` that it is there. */
   loadBegun?(atNs: number, device: number, pool: number): void;
   loaded?(atNs: number, device: number, pool: number): void;
-  /** evicted tells that a device has forgotten the component of a pool. */
+  /** evicted reports that a device has forgotten the component of a pool. */
   evicted?(atNs: number, device: number, pool: number): void;
-  /** started tells that a device begins a batch. */
+  /** started reports that a device begins a batch. */
   started?(
     batch: number,
     pool: number,
@@ -79,7 +81,7 @@ export interface SimulationObserver {
     handedNs: number,
     startNs: number,
   ): void;
-  /** executed tells that a device has ended a batch. The batch still holds its tasks. */
+  /** executed reports that a device has ended a batch. The batch still holds its tasks. */
   executed?(
     batch: number,
     pool: number,
@@ -90,7 +92,7 @@ export interface SimulationObserver {
     endNs: number,
   ): void;
   /**
-   * transferred tells that a batch is with the next pool. It still holds its tasks. `toDevice` is −1 where it
+   * transferred reports that a batch is with the next pool. It still holds its tasks. `toDevice` is −1 where it
    * had no receiver yet.
    */
   transferred?(

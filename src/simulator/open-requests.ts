@@ -11,7 +11,7 @@ function refuseEnd(request: number): never {
   throw brokenPromise(`request number ${request} ends without being open`);
 }
 
-/** So many requests may be without an outcome at once: drivers, schedulers and figures keep some 200 bytes of each. */
+/** This many requests may be without an outcome at once: drivers, schedulers and figures keep some 200 bytes of each. */
 const MOST_OPEN = 2 ** 21;
 
 function refuseMany(): never {

@@ -37,7 +37,7 @@ export class ReplayedProgram {
   private readonly isForAnswer: Uint8Array;
   private callsLeft: number;
   private readsLeft: number;
-  /** Whether the request has its outcome, so that no more is called. */
+  /** isOver says whether the request has its outcome, so that no more is called. */
   isOver = false;
 
   constructor(
@@ -79,33 +79,33 @@ export class ReplayedProgram {
     return [...this.waitsFor.keys()].filter((call) => this.waitsFor[call] === 0);
   }
 
-  /** reads tells whether the output of a call is still to be read. */
+  /** reads returns whether the output of a call is still to be read. */
   reads(call: number): boolean {
     return this.isRead[call] === 1;
   }
 
-  /** readsBeforeCall tells whether a call comes after a read of the output of another. */
+  /** readsBeforeCall returns whether a call comes after a read of the output of another. */
   readsBeforeCall(call: number): boolean {
     return (this.waiting[call] as number[]).length > 0;
   }
 
-  /** isResult tells whether the output of a call is read for the answer alone. */
+  /** isResult returns whether the output of a call is read for the answer alone. */
   isResult(call: number): boolean {
     return this.isForAnswer[call] === 1;
   }
 
-  /** waitsForRead tells whether the program waits for the output of a call now. */
+  /** waitsForRead returns whether the program waits for the output of a call now. */
   waitsForRead(call: number): boolean {
     return this.reads(call) && (this.readsBeforeCall(call) || this.hasReturned);
   }
 
-  /** hasReturned tells whether all calls were made, so that nothing but the answer is read any more. */
+  /** hasReturned returns whether all calls were made, so that nothing but the answer is read any more. */
   get hasReturned(): boolean {
     return this.callsLeft === 0;
   }
 
   /**
-   * called tells that a call was made.
+   * called reports that a call was made.
    * @returns the calls that have waited for this alone, as they take its output
    */
   called(call: number, task: number): number[] {
@@ -115,7 +115,7 @@ export class ReplayedProgram {
   }
 
   /**
-   * read tells that an output was read.
+   * read reports that an output was read.
    * @returns the calls that have waited for this read alone
    */
   read(call: number): number[] {
@@ -131,7 +131,7 @@ export class ReplayedProgram {
     });
   }
 
-  /** hasEnded tells whether all was called and read. */
+  /** hasEnded returns whether all was called and read. */
   get hasEnded(): boolean {
     return this.callsLeft === 0 && this.readsLeft === 0;
   }

@@ -43,7 +43,7 @@ export class StandbyDevices {
   }
 
   /**
-   * comesUp tells that the activation of a device is over.
+   * comesUp reports that the activation of a device is over.
    * @returns whether the device takes work: it does not where it was retired meanwhile
    */
   comesUp(at: number, device: number): boolean {
@@ -58,12 +58,15 @@ export class StandbyDevices {
     else this.isOff(at, device);
   }
 
-  /** ended tells that a device has ended a batch. */
+  /** ended reports that a device has ended a batch. */
   ended(at: number, device: number): void {
     if (this.states[device] === State.retires) this.isOff(at, device);
   }
 
-  /** usedUntil is how long each device was in use until then. One that was activated later was not. */
+  /**
+   * usedUntil is how long each device was in use until then. A device that was activated after that time was
+   * not in use.
+   */
   usedUntil(at: number): Float64Array {
     return this.used.map((used, device) =>
       this.states[device] === State.standby ? used : used + Math.max(0, at - (this.since[device] as number)),

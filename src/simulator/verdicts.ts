@@ -2,8 +2,9 @@ import type { EdgeCondition, Pool, ServingCore } from '../serving/index.js';
 import type { OpenRequests } from './open-requests.js';
 
 /**
- * VerdictOf is what the model of a stage says of a row of a request: bit i tells whether the i-th edge that depends on it
- * is taken, or the number is a certainty. It depends on nothing else, so that a request has the same fate under every policy.
+ * VerdictOf is what the model of a stage says of a row of a request: bit i says whether the i-th edge that
+ * depends on it is taken, or the number is a certainty. It depends on nothing else, so that a request has the
+ * same fate under every policy.
  * @param order the number of requests that came before this one
  */
 export type VerdictOf = (order: number, row: number, pool: number) => number;
@@ -14,7 +15,7 @@ export type RowsOf = (order: number, model: number) => number;
 /** WeightOf is how much it counts that a request is in time, by the number of requests before it and its model. */
 export type WeightOf = (order: number, model: number) => number;
 
-/** ASKS tells whether an edge is taken by what the model of its stage says. */
+/** ASKS says whether an edge is taken by what the model of its stage says. */
 const ASKS: { readonly [K in EdgeCondition['kind']]: boolean } = {
   always: false,
   verdict: true,
@@ -33,7 +34,7 @@ export class Verdicts {
     this.asked = Uint8Array.from(pools, ({ edges }) => Number(edges.some(({ when }) => ASKS[when.kind])));
   }
 
-  /** isAsked tells whether the edges of a stage depend on a verdict. */
+  /** isAsked returns whether the edges of a stage depend on a verdict. */
   isAsked(pool: number): boolean {
     return this.asked[pool] === 1;
   }

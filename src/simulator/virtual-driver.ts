@@ -29,7 +29,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 const INSTANTS = 256;
 
 /**
- * Kind numbers the kinds of events by their priorities: steps that end at an instant are told before those that may
+ * Kind numbers the kinds of events by their priorities: steps that end at an instant are reported before those that may
  * begin then.
  */
 const Kind = {
@@ -101,11 +101,12 @@ function asSeen(outcome: SharedOutcomeCode, isInTime: boolean): SharedOutcomeCod
 /**
  * VirtualDriver drives a core in virtual time.
  *
- * Within an instant, events are told in this order: devices up (at 0), transfers that end, executions that end (each
- * followed by the start of the batch that waited for that device or link), steps that waited for their earliest time,
- * the timer, and arrivals. Among equals, the first scheduled is the first told. Then the core decides, all decisions
- * are carried out in their order, and the core is told which batches began by that. Where this makes more steps end at
- * the same instant (steps of no length), these are told and the core decides again, until the instant is quiet.
+ * Within an instant, events are reported in this order: devices up (at 0), transfers that end, executions
+ * that end (each followed by the start of the batch that waited for that device or link), steps that waited
+ * for their earliest time, the timer, and arrivals. Among equals, the first scheduled is the first reported.
+ * Then the core decides, all decisions are carried out in their order, and the core is told which batches
+ * began by that. Where this makes more steps end at the same instant (steps of no length), these are reported
+ * and the core decides again, until the instant is quiet.
  */
 export class VirtualDriver {
   private readonly topology: Topology;
@@ -133,8 +134,8 @@ export class VirtualDriver {
   /** `lastAt` is when something last happened: a core may ask to be woken once more after all is over. */
   private lastAt = 0;
   /**
-   * `begun` holds the batches that began while decisions were carried out, and of which the core is yet to be
-   * told.
+   * `begun` holds the batches that began while decisions were carried out, and that the core has yet to hear
+   * of.
    */
   private begun = new Int32Array(16);
   private begunCount = 0;
@@ -295,7 +296,7 @@ export class VirtualDriver {
   private carryOut(): void {
     const { decisions } = this;
     for (let i = 0; i < decisions.count; i++) {
-      // The rows hold doubles. What is a number of a batch, device or request goes on as an integer.
+      // The rows hold doubles. The numbers of batches, devices and requests go on as integers.
       const a = decisions.a(i);
       const kind = decisions.kind(i);
       switch (kind) {

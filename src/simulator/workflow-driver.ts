@@ -51,13 +51,13 @@ export interface DrivenWorkflows {
   /** runOf gives what the program of a request does. `order` is the number of requests that came before it. */
   readonly runOf: (order: number, application: number) => RecordedRun;
   readonly observers: readonly SimulationObserver[];
-  /** What goes wrong: nothing where it is absent. */
+  /** The troubles of the run: none where absent. */
   readonly troubles?: readonly Trouble[];
-  /** fails tells of a batch that has been executed whether it gave no results. */
+  /** fails returns whether a batch that has been executed gave no results. */
   readonly fails?: (batch: number) => boolean;
-  /** failsToLoad tells of a load that has come to its end whether the device holds nothing of it. */
+  /** failsToLoad returns whether a device holds nothing of a load that has come to its end. */
   readonly failsToLoad?: (device: number, pool: number) => boolean;
-  /** loses tells of an output that moves to the front whether it does not come there. */
+  /** loses returns whether an output that moves to the front is lost on the way. */
   readonly loses?: (task: number) => boolean;
 }
 
@@ -74,7 +74,10 @@ export interface WorkflowSummary {
   loads: number;
   evictions: number;
   fetches: number;
-  /** What programs were expected to do next, and did, and the schedules that were looked at: 0 where the core does neither. */
+  /**
+   * The calls that programs were expected to make next, those that they made, and the schedules that were
+   * looked at: 0 where the core does neither.
+   */
   guesses: GuessCounts;
   schedulesLookedAt: number;
 }
@@ -121,7 +124,10 @@ export class WorkflowDriver {
     return this.summary();
   }
 
-  /** open lets all devices come up at 0. Who calls it takes the run's steps by itself, as of several drivers side by side. */
+  /**
+   * open lets all devices come up at 0. A caller of `open` takes the run's steps itself, for instance those
+   * of several drivers side by side.
+   */
   open(): void {
     const { core, topology, arrivals, troubles = [] } = this.driven;
     this.watchers.begun({
@@ -314,7 +320,7 @@ export class WorkflowDriver {
     }
   }
 
-  /** tellLost tells of outputs that did not come to the front. */
+  /** tellLost reports outputs that did not come to the front. */
   private tellLost(): void {
     for (const task of this.lost.splice(0)) this.programs.lost(this.now, task);
   }

@@ -1,5 +1,5 @@
 /**
- * WorkflowEvent numbers the kinds of events of workflows by their priorities: what ends at an instant is told before what a program does
+ * WorkflowEvent numbers the kinds of events of workflows by their priorities: what ends at an instant is reported before what a program does
  * then.
  */
 export const WorkflowEvent = {

@@ -14,8 +14,9 @@ export interface SentOutput {
 }
 
 /**
- * WorkflowLinks lets outputs be on their way. One between servers takes the sender's uplink and the receiver's downlink together, in
- * the order in which it is sent; one between devices of a server takes no link that others use. The front has a link for every output.
+ * WorkflowLinks lets outputs be on their way. An output between servers takes the sender's uplink and the
+ * receiver's downlink together, in the order in which outputs are sent; an output between devices of a server
+ * takes no link that others use. The front has a link for every output.
  */
 export class WorkflowLinks {
   private readonly going: ((SentOutput & { readonly endNs: number }) | undefined)[] = [];
@@ -34,7 +35,7 @@ export class WorkflowLinks {
     this.downlinkFreeAt = new Float64Array(table.hosts.length);
   }
 
-  /** send sends an output of so many bytes, as a fetch of a number. */
+  /** send sends an output of a given number of bytes, as a fetch of a number. */
   send(at: number, fetch: number, { bytes, ...output }: SentOutput & { readonly bytes: number }): void {
     const { from, to } = output;
     const [sender, receiver] = [this.hostOf(from), this.hostOf(to)];

@@ -43,7 +43,7 @@ export class WorkflowPrograms {
     this.makeAll(at, program, this.make(at, program, call));
   }
 
-  /** read tells that an output has come to the front, where its program reads it if it does. */
+  /** read reports that an output has come to the front, where its program reads it if it does. */
   read(at: number, task: number): void {
     const { program, call } = this.ofTask.get(task) ?? {};
     if (program === undefined || call === undefined || !program.reads(call)) return;
@@ -51,7 +51,7 @@ export class WorkflowPrograms {
     if (program.hasEnded) this.core.finished(at, program.request);
   }
 
-  /** lost tells that an output is not at the front, where it had moved to. */
+  /** lost reports that an output is not at the front, where it had moved to. */
   lost(at: number, task: number): void {
     const { program, call } = this.ofTask.get(task) ?? {};
     if (program === undefined || call === undefined) return;
@@ -89,7 +89,7 @@ export class WorkflowPrograms {
    * Where a program thinks before a call, it is made after that.
    */
   private makeAll(at: number, program: ReplayedProgram, released: readonly number[]): void {
-    // Those to be made now, the first one last.
+    // The calls to be made now, the first one last.
     const due: number[] = [];
     const add = (calls: readonly number[]) => {
       for (const call of calls)
@@ -99,7 +99,7 @@ export class WorkflowPrograms {
     for (let call = due.pop(); call !== undefined; call = due.pop()) add(this.make(at, program, call));
   }
 
-  /** isThoughtAbout tells whether a program thinks before a call, which is then made later. */
+  /** isThoughtAbout returns whether a program thinks before a call, which is then made later. */
   private isThoughtAbout(at: number, program: ReplayedProgram, call: number): boolean {
     const { thinkNs } = program.callOf(call);
     if (thinkNs === 0) return false;
@@ -126,7 +126,10 @@ export class WorkflowPrograms {
     return next;
   }
 
-  /** returned tells what a program that has made its last call reads for its answer, and what it needs no more. */
+  /**
+   * returned reports the outputs that a program reads for its answer after its last call, and those that it
+   * needs no more.
+   */
   private returned(at: number, program: ReplayedProgram): void {
     for (const [call, task] of program.tasks.entries())
       if (program.isResult(call)) this.core.wanted(at, task);

@@ -8,8 +8,8 @@ export function askedFaults(plan: object, asked: object, by = 'spec'): Fault[] {
 }
 
 /**
- * lackedInputs finds files that a plan was made from and does not name as often as it was, and files that it names and was not
- * made from. Those that it names are not changed.
+ * lackedInputs finds files that a plan was made from and does not name as often as it was, and files that it
+ * names and was not made from. Files that the plan names are not changed.
  */
 export function lackedInputs(named: readonly InputFile[] | undefined, needed: readonly InputFile[]): Fault[] {
   const left = new Map<string, InputFile[]>();

@@ -1,6 +1,6 @@
 import { type Mix, mixText } from './mixes.js';
 
-/** CaseNames are what tells a case from the others of its comparison. */
+/** CaseNames are the values that distinguish a case from the others of its comparison. */
 export interface CaseNames {
   readonly mix: Mix;
   readonly slo?: string;

@@ -31,8 +31,8 @@ export interface Comparison {
   readonly document: ComparisonDocument;
   /** The kind of the plans that are compared. */
   readonly planKind: PlanKind;
-  /** Whether any row missed a limit or gap that was asked for. */
+  /** limitReached says whether any row missed a limit or gap that was asked for. */
   readonly limitReached: boolean;
-  /** Whether plans that hold were asked for, and none was found for any row. */
+  /** nothingHeld says whether plans that hold were asked for, and none was found for any row. */
   readonly nothingHeld: boolean;
 }

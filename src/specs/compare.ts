@@ -39,7 +39,7 @@ export function compareSpec(path: string, options: CompareOptions): Promise<Comp
 async function comparedSpec(path: string, options: CompareOptions): Promise<Comparison> {
   const { output } = options;
   const writable = output === undefined ? Promise.resolve() : checkOutput(output);
-  // Once the spec is read, its path could not be written; that is told below, with the option.
+  // Once the spec is read, its path could not be written; that is reported below, with the option.
   await writable.catch(() => {});
   const reading = writtenMixes(options);
   const known = await reading.catch(() => undefined);
@@ -76,7 +76,7 @@ async function loadedToCompare(
   const task = `compare ${spec.path}`;
   const [, loaded] = await everyInput<[unknown, AnySpecTypes['compared']]>(task, [
     comparing.refuse(spec, options),
-    // Where the files can be used, options that are not for the kind are told with mixes and sweeps.
+    // Where the files can be used, options that are not for the kind are reported with mixes and sweeps.
     withOwnFaults(task, comparing.load(spec), () => refusedOptions(comparing.options, options)),
   ]);
   const cases =
@@ -92,7 +92,7 @@ function writtenFaults(mixes: readonly WrittenMix[] = [], { sweeps = [] }: Compa
   return told;
 }
 
-/** casesOf lists the cases. Where mixes or sweeps are wrong, what does not fit together in the spec is told as well. */
+/** casesOf lists the cases. Where mixes or sweeps are wrong, what does not fit together in the spec is reported as well. */
 async function casesOf<T extends KindTypes>(
   comparing: ComparingOf<T>,
   loaded: T['compared'],

@@ -44,9 +44,9 @@ interface PlanPlace {
   readonly path: string;
   /** How errors name the plan; its path where it is absent. */
   readonly named?: string;
-  /** What was read before, and is not read again. */
+  /** The files that were read before, and are not read again. */
   readonly files?: FilesRead;
-  /** What is repeated of that which takes seconds: by default all of it. */
+  /** The checks that take seconds and are to be repeated: by default all. */
   readonly repeats?: readonly Repeated[];
 }
 
@@ -94,7 +94,7 @@ function refusalOf(
 export async function confirmPlan(plan: AnyPlan, place: PlanPlace): Promise<PlanConfirmation> {
   const confirmed = await confirmedWhereThere(plan, place);
   const isNamed = plan.inputs?.some(({ role }) => role === 'spec') === true;
-  // That no spec is named is said, and no reason to refuse the plan.
+  // A plan that names no spec gets a remark on that, and is not refused for it.
   const reasons = confirmed.reasons.slice(isNamed ? 0 : 1);
   if (reasons.length === 0) return confirmed;
   const lack = confirmed.lack === 'unnamed' ? 'missing' : confirmed.lack;
@@ -117,7 +117,8 @@ async function confirmedWhereThere(
   const { changed, reasons, lacks } = await changedInputs(plan.inputs ?? [], path, files);
   const kind = SPEC_OF_PLAN[plan.kind];
   const isWhole = spec !== undefined && reasons.length === 0;
-  // What a plan should say tells more than that it contradicts itself, where it can be made again all the same.
+  // A comparison with the plan made again says more than its contradictions, where the plan can be made again
+  // all the same.
   if (contradictions.length > 0 && !(isWhole && own.isReadDespiteFaults))
     throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
   if (!isWhole) {

@@ -11,7 +11,7 @@ interface MeasuredCpu {
 }
 
 /**
- * bundleNotes tells where this host, if it is to serve a bundle, has too few cores for the devices that the plan uses.
+ * bundleNotes reports where this host, if it is to serve a bundle, has too few cores for the devices that the plan uses.
  * @param devices the devices of the bundle's manifest, by class
  * @param classes how many of each the plan uses
  */
@@ -29,9 +29,9 @@ export async function bundleNotes(
 }
 
 /**
- * serverNotes tells of classes of CPUs of which the cluster has several on one server, which together take more cores
- * than the host has that measured them, beside a server and a client. The notes follow from cluster and profiles alone,
- * so that a plan that has them is the same on every machine.
+ * serverNotes reports classes of CPUs of which the cluster has several on one server, which together take
+ * more cores than the host has that measured them, beside a server and a client. The notes follow from
+ * cluster and profiles alone, so that a plan that has them is the same on every machine.
  */
 export async function serverNotes(cluster: OpenCluster, profiles: readonly Profile[]): Promise<string[]> {
   const claims = Object.entries(cluster.devices).flatMap(
@@ -53,8 +53,8 @@ export async function serverNotes(cluster: OpenCluster, profiles: readonly Profi
 }
 
 /**
- * hereNotes tells where this host has too few cores for the CPUs that a plan uses, if it measured all of them and so may
- * be the one that serves them. What it gives depends on the machine, so it is no note for a plan.
+ * hereNotes reports where this host has too few cores for the CPUs that a plan uses, if it measured all of them
+ * and so may be the one that serves them. Its answer depends on the machine, so it is no note for a plan.
  */
 export async function hereNotes(classes: ClassUses, profiles: readonly Profile[]): Promise<string[]> {
   const cpus = Object.entries(classes).flatMap(([name, { used }]) => {

@@ -2,9 +2,9 @@ import type { NoPlan, NoPlanReason } from '../formats/index.js';
 
 /** EndedSearch is a search that found no plan, and proved nothing. */
 interface EndedSearch {
-  /** What ended it; absent where plans were found, and none held what it was to hold. */
+  /** The limit that ended it; absent where plans were found, and none held what it was to hold. */
   readonly limit?: NoPlan['limit'];
-  /** What was in the way of the plans that it tried, as far as that is known. */
+  /** The reasons why the plans that it tried fail, as far as they are known. */
   readonly reasons?: readonly Pick<NoPlanReason, 'text'>[];
 }
 

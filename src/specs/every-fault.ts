@@ -15,7 +15,7 @@ export function usedSpec<T>(path: string, use: (spec: AnySpec) => Promise<T>): P
 
 /**
  * usedOrTold waits for a file and uses it. Where it is a spec, some of whose values are not what its schema says, what its use
- * says of the others, and of the files that they name, is told in the same round.
+ * says of the others, and of the files that they name, is reported in the same round.
  * @param use reads the files that a spec names and checks it with them; it is called once more for faults alone
  * @throws the error of the reading, with the further faults, or that of the use
  */
@@ -75,7 +75,7 @@ function pointerIn({ path: at }: Fault, path: string, { values: [value = {}] }: 
     : undefined;
 }
 
-/** dependsOn says whether what is told of a place may follow from what stands in for something wrong. */
+/** dependsOn says whether a fault of a place may follow from a value that stands in for a wrong one. */
 function dependsOn({ wrong, lacksName }: Rests, pointer: string): boolean {
   return lacksName || wrong.some((one) => pointer === one || pointer.startsWith(`${one}/`));
 }

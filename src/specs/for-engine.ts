@@ -63,8 +63,9 @@ export async function forEngine<S extends AnySpec>(
 }
 
 /**
- * asPlannedFor gives a spec as it was when a plan was made for another engine, where the plan names a scheduler that stands for
- * one. Which one it was is only known from the plan; what the engine takes is in its profile.
+ * asPlannedFor gives a spec as it was when a plan was made for another engine, where the plan names a
+ * scheduler that stands for one. Only the plan says which engine it was; the engine's figures are in its
+ * profile.
  */
 export async function asPlannedFor<S extends AnySpec>(
   spec: S,

@@ -2,10 +2,11 @@
  * This room answers what is asked of a spec, whatever its kind: it loads and resolves it, solves it on threads of its own,
  * confirms a plan against it, and compares cases of it side by side.
  *
- * It takes a spec's path and options, and gives a plan, the reasons why there is none, or one row per case. What is the same
- * for all kinds stands once at the top of the room; what differs is said by an entry for each kind (`spec-of.ts`), in a folder
- * of its own, which is loaded where a spec of the kind is met. The searches are in `milp`, `inferline`, `gearplan` and `hold`.
- * It prints nothing. Start reading at `specs.ts`, then `solve.ts`, `compare.ts` and `confirm-plan.ts`.
+ * It takes a spec's path and options, and gives a plan, the reasons why there is none, or one row per case.
+ * The parts that are the same for all kinds lie at the top of the room; the parts that differ are in an entry
+ * for each kind (`spec-of.ts`), in a folder of its own, which is loaded where a spec of the kind is met. The
+ * searches are in `milp`, `inferline`, `gearplan` and `hold`. It prints nothing. Start reading at `specs.ts`,
+ * then `solve.ts`, `compare.ts` and `confirm-plan.ts`.
  */
 
 export { asProfiled } from './as-profiled.js';

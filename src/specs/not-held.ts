@@ -5,7 +5,9 @@ export interface NotHeld {
   readonly trials: number;
   /** The share of its rate that every model holds in that plan. */
   readonly heldShare: number;
-  /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
+  /**
+   * judgedBy says whether that is by the mean over the seeds of the search, or by the lower end over others.
+   */
   readonly judgedBy: 'mean' | 'lower-end';
   readonly models: readonly NotHeldModel[];
 }

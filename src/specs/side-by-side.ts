@@ -19,7 +19,7 @@ export interface SideBySide<Job, Answer> extends Pick<CompareOptions, 'threads' 
   readonly thread: PlannerThread;
   /** jobOf makes the job of a case, when a thread is about to take it. */
   readonly jobOf: (i: number) => NamedJob<Job> | RefusedCase;
-  /** Whether an answer holds although an abort may have cut its search short. */
+  /** isWhole says whether an answer holds although an abort may have cut its search short. */
   readonly isWhole: (answer: Answer) => boolean;
 }
 

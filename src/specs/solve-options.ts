@@ -39,7 +39,7 @@ export interface SolveOptions extends SolveLimits {
   readonly hold?: number | undefined;
   /** Plans for another engine, by the scheduler that stands for it. The plan names it. */
   readonly for?: EngineScheduler | undefined;
-  /** What that engine takes beside its devices: an engine profile. The plan has its figures. */
+  /** The file of the engine's own figures: an engine profile. The plan has its figures. */
   readonly engine?: string | undefined;
   /** The number of threads for that search. By default there are as many as the machine has cores, at most 16. */
   readonly threads?: number | undefined;

@@ -25,7 +25,7 @@ export interface PlanSolved<T extends KindTypes> {
   readonly outcome: T['outcome'];
   readonly plan: T['plan'];
   readonly warnings: readonly string[];
-  /** Whether a limit or gap that was asked for ended the search, or was not reached. */
+  /** limitReached says whether a limit or gap that was asked for ended the search, or was not reached. */
   readonly limitReached: boolean;
   readonly explanation?: T['explanation'];
   readonly document: T['plan'] & { solver: NoPlan['solver']; explanation?: T['explanation'] };
@@ -45,7 +45,7 @@ export type NotSolved =
       readonly warnings: readonly string[];
       /** Why no plan was found, as far as simulations say it. */
       readonly reasons: readonly string[];
-      /** What was in the way of the plans that were tried, or what may decide whether there is a plan. */
+      /** The reasons why the plans that were tried fail, or what may decide whether there is a plan. */
       readonly advice?: string;
       /** Where plans were found, and none held the rates that were asked for. */
       readonly notHeld?: NotHeld;
@@ -67,7 +67,7 @@ export type Solved = { [K in SpecKind]: PlanSolved<SpecTypes[K]> }[SpecKind] | N
 export function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   return asOneRun(async () => {
     const writable = options.output === undefined ? Promise.resolve() : checkWritable(options.output);
-    // Once the spec is read, its path could not be written; that is told below, with the option.
+    // Once the spec is read, its path could not be written; that is reported below, with the option.
     await writable.catch(() => {});
     const [, , { solving, loaded }] = await everyInput<[unknown, unknown, LoadedToSolve<AnySpecTypes>]>(
       `solve ${path}`,

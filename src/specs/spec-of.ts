@@ -85,7 +85,7 @@ export interface PlanFound<T extends KindTypes> {
   readonly isFound: true;
   readonly cluster: OpenCluster;
   readonly profiles: readonly Profile[];
-  /** Whether a limit or gap that was asked for ended the search, or was not reached. */
+  /** limitReached says whether a limit or gap that was asked for ended the search, or was not reached. */
   readonly limitReached: boolean;
   readonly solver: NoPlan['solver'];
   readonly explanation?: T['explanation'];
@@ -101,9 +101,9 @@ export interface PlanFound<T extends KindTypes> {
 export interface PlanMissing {
   readonly isFound: false;
   readonly loaded: LoadedSpec;
-  /** What is printed, behind the head of a file. */
+  /** The answer that is printed, behind the head of a file. */
   readonly answer: Omit<NoPlan, keyof Emitted | 'kind' | 'notes'>;
-  /** What is to be known of the spec and its files, as a plan would say it. */
+  /** The notes on the spec and its files, as a plan would have them. */
   readonly notes: readonly string[];
   readonly explanation?: InfeasibilityExplanation;
   /** Where nothing is proved: why no plan was found, as far as simulations say it. */
@@ -157,15 +157,15 @@ export interface ComparedRow {
   readonly notes?: readonly string[] | undefined;
 }
 
-/** ComparingOf is how the cases of a comparison of specs of a kind are planned and told. */
+/** ComparingOf is how the cases of a comparison of specs of a kind are planned and reported. */
 export interface ComparingOf<T extends KindTypes> {
   /** The threads that plan cases side by side. */
   readonly thread: PlannerThread;
-  /** Which options a spec takes, and why it does not take the others. */
+  /** The options that a spec takes, and why it does not take the others. */
   readonly options: Pick<OptionsTaken, 'gap' | 'hold'>;
   /** refuse refuses options that do not go with what the spec itself asks for. It reads no file. @throws InputError */
   refuse(spec: Loaded<T['spec']>, options: CompareOptions): Promise<void>;
-  /** Whether rows trade a cost for something else, so that some are on a frontier. */
+  /** hasFrontier says whether rows trade a cost for something else, so that some are on a frontier. */
   readonly hasFrontier: boolean;
   load(spec: Loaded<T['spec']>): Promise<T['compared']>;
   /**
@@ -194,7 +194,7 @@ export interface ComparingOf<T extends KindTypes> {
   shares(loaded: T['compared'], cases: readonly T['variant'][], answers: CaseAnswers<T>): readonly Shared[];
   /** head gives the part of a row that says what was asked for. */
   head(variant: T['variant']): Pick<CompareRow, 'mix' | 'sloMs'>;
-  /** row tells a case by its answer, or by the plan that it shares. */
+  /** row reports a case by its answer, or by the plan that it shares. */
   row(answered: AnsweredCase<T>, loaded: T['compared']): Promise<ComparedRow>;
   /** isCut says whether a limit that was asked for ended the search for a case, or was not reached. */
   isCut(answer: T['answer'], options: CompareOptions): boolean;

@@ -24,7 +24,9 @@ const SPECS: { readonly [K in SpecKind]: () => Promise<SpecOf<SpecTypes[K]>> } =
   workflow: async () => (await import('./workflow/index.js')).WORKFLOW_SPECS,
 };
 
-/** specOf gives what is asked of specs of a kind. What it gives takes specs, plans and cases of that kind only. */
+/**
+ * specOf gives what is asked of specs of a kind. Its functions take specs, plans and cases of that kind only.
+ */
 export function specOf<K extends SpecKind>(kind: K): Promise<SpecOf<SpecTypes[K]>> {
   return SPECS[kind]();
 }

@@ -32,7 +32,7 @@ export type GivenOptions = Readonly<Partial<Record<Exclude<KindOption, 'literal'
   readonly formulation?: string | undefined;
 };
 
-/** refusedOptions tells of options that were given and are not taken. */
+/** refusedOptions reports options that were given and are not taken. */
 export function refusedOptions(taken: Partial<OptionsTaken>, given: GivenOptions) {
   return (Object.entries(taken) as [KindOption, 'taken' | Refusal][]).flatMap(([name, what]) => {
     if (what === 'taken') return [];

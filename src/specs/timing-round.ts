@@ -1,6 +1,6 @@
 import type { PlannedPartition } from '../formats/index.js';
 
-/** TimingRound tells what one round of timing a plan's partitions found. */
+/** TimingRound holds the results of one round of timing a plan's partitions. */
 export interface TimingRound {
   /** The number of figures: one per partition and batch size. */
   readonly timed: number;

@@ -7,7 +7,7 @@ const PART = /^(\d{1,9})=((?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)$/;
 
 /** PriorityShare says which share of the requests of a load sends a priority. */
 export interface PriorityShare {
-  /** What requests send as `priority`; 0 is the default level, and 1 the most urgent. */
+  /** The `priority` that requests send; 0 is the default level, and 1 the most urgent. */
   readonly priority: number;
   /** The share of requests; those of all levels are 1 together. */
   readonly share: number;

@@ -33,9 +33,9 @@ export interface LineSink {
 /** TraceFormat says how the lines of a trace file are read. */
 export interface TraceFormat {
   name: string;
-  /** Whether the first line is a header rather than data. */
+  /** header says whether the first line is a header rather than data. */
   header: boolean;
-  /** Whether the arrivals may come in any order. They are sorted then. */
+  /** unsorted says whether the arrivals may come in any order. They are sorted then. */
   unsorted?: true;
   read: (fields: readonly string[], sink: LineSink) => void;
 }
@@ -44,7 +44,7 @@ export interface TraceFormat {
 export interface MomentColumn {
   readonly name: string;
   readonly read: Moments;
-  /** Whether all its cells are numbers. */
+  /** isNumber says whether all its cells are numbers. */
   readonly isNumber: boolean;
 }
 
@@ -62,8 +62,8 @@ interface KnownFormat {
 
 const SECONDS_PER_MINUTE = 60;
 /**
- * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
- * header.
+ * These texts are no numbers, but a person may have meant them as numbers. A first line with one is a faulty
+ * row, not a header.
  */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 

@@ -33,7 +33,7 @@ const AN_ARRAY =
   'it is a JSON array, and one object a line is read: write each object of it on a line of its own, as `jq -c ".[]"` does';
 const TOO_LATE = 'it is more than 104 days after the start, which is more than can be simulated';
 
-/** A trace has at most so many requests, or intervals; a request takes 8 bytes, and an interval 16. */
+/** A trace has at most this many requests, or intervals; a request takes 8 bytes, and an interval 16. */
 export const MOST_TRACE_REQUESTS = 30_000_000;
 const MOST_INTERVALS = MOST_TRACE_REQUESTS / 2;
 
@@ -43,7 +43,7 @@ export interface TraceOptions {
   name?: string;
   /** The format, where the text alone does not tell it. */
   format?: 'perf-analyzer-intervals';
-  /** Into how many groups the functions of a trace that counts each are dealt, in turn. By default they are not told apart. */
+  /** Into how many groups the functions of a trace that counts each are dealt, in turn. By default they are not distinguished. */
   groups?: number;
 }
 
@@ -69,7 +69,10 @@ export class TraceReader implements LineSink {
   private started = false;
   private json: string[] | undefined;
   private jsonLength = 0;
-  /** Whether the first line of JSON was looked at, which tells a list of objects by line from one document. */
+  /**
+   * isJsonKnown says whether the first line of JSON was looked at, which tells a list of objects by line from
+   * one document.
+   */
   private isJsonKnown = false;
   /** The keys of the first object, where each line is an object. */
   private keys: readonly string[] | undefined;

@@ -73,7 +73,7 @@ function slicedCounts(trace: CountTrace, fromNs: number, toNs: number): CountTra
     const lengthNs = NS_PER_S * (intervalS[i] as number);
     const insideNs = Math.min(atNs + lengthNs, toNs) - Math.max(atNs, fromNs);
     atNs += lengthNs;
-    // What is left of an interval by the rounding of a sum is none.
+    // A rest of an interval that is only the rounding of a sum is none.
     if (insideNs < 1) continue;
     const isWholeInside = lengthNs - insideNs < 1;
     lengths.push(isWholeInside ? (intervalS[i] as number) : insideNs / NS_PER_S);

@@ -1,4 +1,4 @@
-/** Seconds have so many digits of nanoseconds. */
+/** Seconds have this many digits of nanoseconds. */
 import { NS_PER_S } from '../formats/index.js';
 
 const NS_DIGITS = 9;
@@ -44,7 +44,7 @@ export interface MomentUnit {
   readonly name: string;
   /** How the names of columns that count in it end. */
   readonly end: string;
-  /** A second has so many decimal digits of it. */
+  /** A second has this many decimal digits of it. */
   readonly digits: number;
 }
 
@@ -56,9 +56,9 @@ export const UNITS = {
   ns: { name: 'nanoseconds', end: 'ns', digits: NS_DIGITS },
 } as const satisfies Record<string, MomentUnit>;
 
-/** A trace of 104 days does not hold so many seconds from its start on; as a stamp since 1970 they are in the year 1973. */
+/** A trace of 104 days does not hold this many seconds from its start on; as a stamp since 1970 they are in the year 1973. */
 export const LEAST_EPOCH_S = 1e8;
-/** From here on, stamps in one unit are those of the next, a thousand times as fine: so many seconds are the year 5138. */
+/** From here on, stamps in one unit are those of the next, a thousand times as fine: this many seconds are the year 5138. */
 const LEAST_FINER_S = 1e11;
 
 /**

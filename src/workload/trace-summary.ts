@@ -4,7 +4,7 @@ import { eachWindow } from './trace-windows.js';
 
 /** TraceSummary holds the figures of a trace. Rates are in requests per second. */
 export interface TraceSummary {
-  /** Whether it has arrival times, or counts per interval. */
+  /** kind says whether it has arrival times, or counts per interval. */
   readonly kind: Trace['kind'];
   readonly format: string;
   readonly requests: number;
@@ -120,7 +120,7 @@ function gapsOf(timesNs: Float64Array): GapSummary | undefined {
   };
 }
 
-/** In each pass over the gaps so many ranges of equal width are counted. */
+/** In each pass over the gaps this many ranges of equal width are counted. */
 const RANGES = 1 << 16;
 
 /**

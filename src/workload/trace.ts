@@ -21,7 +21,7 @@ export interface ArrivalTrace {
   format: string;
   /** Arrival times in integer nanoseconds since the start, ascending. */
   timesNs: Float64Array;
-  /** So many requests of the file began before the trace, and are left out; absent where there are none. */
+  /** This many requests of the file began before the trace, and are left out; absent where there are none. */
   begunBefore?: number;
   /** The length in whole nanoseconds of the window that it is of another trace; absent where it is no window. */
   windowNs?: number;

@@ -28,7 +28,7 @@ export function edgesOf(leads: string | readonly ChainEdge[] = CHAIN_END): reado
 }
 
 /**
- * chainFaults tells every fault of a chain, each with its JSON pointer below `at`: steps and components that are unknown or named
+ * chainFaults reports every fault of a chain, each with its JSON pointer below `at`: steps and components that are unknown or named
  * twice, chances that do not sum to 1, and requests that have no end, or are far too long.
  * @param components the names of the components that there are
  */

@@ -13,8 +13,9 @@ export type NumberAt = (place: number, column: number) => number;
 export type RunOfRequest = (order: number, workflow: number) => DrawnRun;
 
 /**
- * runsOfRequests says what each request of workflows does: it replays a recorded run of its workflow, each with the same chance, or
- * one that is drawn from its chain. What is drawn for a request depends on its order alone, and not on other requests.
+ * runsOfRequests says what each request of workflows does: it replays a recorded run of its workflow, each
+ * with the same chance, or one that is drawn from its chain. The draws for a request depend on its order
+ * alone, and not on other requests.
  */
 export function runsOfRequests(sources: readonly RequestSource[], numberAt: NumberAt): RunOfRequest {
   const drawn = sources.map(sourceOf);

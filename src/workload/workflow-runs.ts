@@ -8,7 +8,7 @@ import {
 } from '../formats/index.js';
 import { CHAIN_REQUEST, edgesOf } from './workflow-chain.js';
 
-/** A recorded request has at most so many tasks, by its schema. */
+/** A recorded request has at most this many tasks, by its schema. */
 const MOST_TASKS = 4096;
 /**
  * A request that is drawn too long is drawn again so often at most. Of a chain without faults at most one in four is too long, by
@@ -112,7 +112,7 @@ class Walk {
     if (edgesOf(next).length > 1) pushAll(this.read, visited);
   }
 
-  /** tasks gives the calls. Those that came after the same reads share their list. */
+  /** tasks gives the calls. Calls that came after the same reads share their list. */
   tasks(): RunTask[] {
     let after: number[] = [];
     return this.made.map((task, t) => {

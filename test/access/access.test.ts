@@ -32,7 +32,7 @@ describe('readTokens()', () => {
     });
   });
 
-  it('tells every fault at once by its line, and no token', async () => {
+  it('reports every fault at once by its line, and no token', async () => {
     const told = new ToldFaults();
     const text =
       'alice:secret1\nalice:secret2\nbob:secret1\nsecret3\nbad name:secret4\neve:\nmallory:sec ret5\n';

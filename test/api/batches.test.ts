@@ -284,7 +284,7 @@ describe('a model that does not run on zeros', () => {
   });
 });
 
-it('tells of an output that is no tensor in profile, plan and bundle, and serves the tensors beside it', async () => {
+it('reports an output that is no tensor in profile, plan and bundle, and serves the tensors beside it', async () => {
   const ml = 'ai.onnx.ml';
   const classes = { domain: ml, attributes: [w.attribute.strings('classlabels_strings', ['a', 'b'])] };
   const graph = w.graph({

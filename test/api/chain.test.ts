@@ -103,7 +103,7 @@ describe('the chain from ONNX file to served requests', () => {
     });
   });
 
-  it('tells where this host has too few cores for a plan or bundle that it may serve', async () => {
+  it('says where this host has too few cores for a plan or bundle that it may serve', async () => {
     const notesOf = async (count: number): Promise<string[]> => {
       await writeFile(at('many.yaml'), SPEC.replace('fast: { count: 1 }', `fast: { count: ${count} }`));
       const notes: string[] = [];

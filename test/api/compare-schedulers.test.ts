@@ -389,7 +389,7 @@ describe('compareSchedulers()', () => {
     );
   });
 
-  it('tells all faults at once, and writes nothing', async () => {
+  it('reports all faults at once, and writes nothing', async () => {
     const before = await readdir(folder);
     const output = join(folder, 'not.json');
     const wrong = { schedulers: 'nope', runs: 0, slow: 0, windows: -1, output };

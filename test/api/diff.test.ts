@@ -116,7 +116,7 @@ describe('diffPlanFiles()', () => {
     'a pipeline that is given',
     'a gear plan',
   ])
-    it(`tells any field of ${name} that is changed, and nothing where none is`, async () => {
+    it(`reports any field of ${name} that is changed, and nothing where none is`, async () => {
       const plan = plans[name] as AnyPlan;
       const before = await written('before.json', plan);
       expect(await diffPlanFiles(before, await written('after.json', plan))).toMatchObject({ same: true });
@@ -160,7 +160,7 @@ describe('diffPlanFiles()', () => {
       return await diffPlanFiles(before, after, { check: true, tolerance: { cost: most, objective: most } });
     };
 
-    it('judges no cost, and tells the currencies', async () => {
+    it('judges no cost, and reports the currencies', async () => {
       const told = await judged('EUR', 'USD').catch((error) => error.faults);
       expect(told.map(({ message }: { message: string }) => message)).toEqual(REFUSED);
       await expect(judged(undefined, 'USD')).rejects.toThrow(/have no currency in one plan and USD/);

@@ -143,7 +143,7 @@ describe('labelledLoad()', () => {
     ]);
   });
 
-  it('tells all that is wrong with samples and labels at once', async () => {
+  it('reports all that is wrong with samples and labels at once', async () => {
     await writeFile(at('short.npy'), npy('<f4', [1, 3], { data: Float32Array.of(1, 2, 3) }));
     await writeFile(at('wrong.csv'), '1\nmany\n-1\n');
     const told = await faultsOf({ samples: [at('short.npy'), at('lost.npy')], labels: at('wrong.csv') });
@@ -152,14 +152,14 @@ describe('labelledLoad()', () => {
     );
   });
 
-  it('tells how many labels and samples there are where these differ', async () => {
+  it('says how many labels and samples there are where these differ', async () => {
     await writeFile(at('two.csv'), '1\n0\n');
     expect(await faultsOf({ samples: samples(), labels: at('two.csv') })).toEqual([
       'more.npy x makes 3 samples, and two.csv has 2 labels',
     ]);
   });
 
-  it('refuses a label that is no class of the model, where the server tells how many there are', async () => {
+  it('refuses a label that is no class of the model, where the server reports how many there are', async () => {
     await writeFile(at('above.csv'), '2\n3\n1\n');
     const asked = { samples: samples(), labels: at('above.csv') };
     expect(await faultsOf(asked)).toEqual(['above.csv label 2 is 3, and scores has the classes 0 to 2']);
@@ -175,7 +175,7 @@ describe('sampledLoad()', () => {
     expect(inputs.map(({ x }) => x?.data[0])).toEqual([0, 4, 8]);
   });
 
-  it('refuses several models, and tells all that is wrong with the files', async () => {
+  it('refuses several models, and reports all that is wrong with the files', async () => {
     expect(await faultsOf({ samples: samples() }, [MODEL, MODEL])).toEqual([
       '`samples` is for one model: name it with `model`',
     ]);

@@ -37,7 +37,7 @@ describe('A load', () => {
     expect(JSON.stringify(report)).not.toContain('secret');
   });
 
-  it('tells a server that asks for a token, and exits with 2', async () => {
+  it('reports a server that asks for a token, and exits with 2', async () => {
     const url = await served({ tokenFile });
     const { code, stderr } = await plan(['load', url, '--rps', '10', '--duration', '1s']);
     expect(code).toBe(2);
@@ -58,7 +58,7 @@ describe('A load', () => {
     server.close();
   });
 
-  it('tells all faults of these options at once', async () => {
+  it('reports all faults of these options at once', async () => {
     const options = [
       '-H',
       'no header',

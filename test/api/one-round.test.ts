@@ -79,7 +79,7 @@ it('a load tells what is wrong with headers, output, samples and rate at once, b
   ]);
 });
 
-it('a spec is begun with all that is wrong told at once', async () => {
+it('a spec is begun with all that is wrong reported at once', async () => {
   const asked = { kind: 'pooled', records: 'r.csv', slo: -1, output: at('pipeline.yaml') } as const;
   expect(await faultsOf(initSpec([at('gone.json'), at('plan.json')], asked))).toEqual([
     '`records` is for cascades, and the kind is pooled',
@@ -90,7 +90,7 @@ it('a spec is begun with all that is wrong told at once', async () => {
   ]);
 });
 
-it('plans are compared with all that is wrong told at once', async () => {
+it('plans are compared with all that is wrong reported at once', async () => {
   const asked = { tolerance: { cost: { most: 1, isShare: false } } };
   expect(await faultsOf(diffPlanFiles(at('plan.json'), at('gone.json'), asked))).toEqual([
     WRONG_PLAN,
@@ -99,7 +99,7 @@ it('plans are compared with all that is wrong told at once', async () => {
   ]);
 });
 
-it('the models of a spec are profiled with all that is wrong told at once', async () => {
+it('the models of a spec are profiled with all that is wrong reported at once', async () => {
   const unknown = (kind: string) => expect.stringMatching(`^${kind}\\.yaml / has an unknown key "nmae"`);
   const samples = [at('gone.npy')];
   expect(await specKind(at('pipeline.yaml'))).toBe('pipeline');
@@ -118,7 +118,7 @@ it('the models of a spec are profiled with all that is wrong told at once', asyn
   ]);
 });
 
-it('a plan is deployed with all that is wrong with plan, target and models told at once', async () => {
+it('a plan is deployed with all that is wrong with plan, target and models reported at once', async () => {
   const asked = { output: at('bundle'), target: 'nomad' as DeployTarget };
   const target = expect.stringMatching(/^`target` is "nomad"; the targets are local, .*triton/);
   const model = { other: at('gone.onnx') };
@@ -137,7 +137,7 @@ it('a plan is deployed with all that is wrong with plan, target and models told 
   expect(faults.length).toBeGreaterThan(2);
 });
 
-it('a bundle is served with all that is wrong with bundle, scheduler, policy and access told at once', async () => {
+it('a bundle is served with all that is wrong with bundle, scheduler, policy and access reported at once', async () => {
   const asked = { scheduler: 'fif', policy: [at('gone.yaml')], tokenFile: at('gone.txt') };
   for (const [path, said] of [
     ['plan.json', 'it is a file, and a bundle is a folder'],

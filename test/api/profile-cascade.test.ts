@@ -235,7 +235,7 @@ describe('profileCascade()', () => {
     expect(await exists('records.csv')).toBe(false);
   });
 
-  it('tells all options that do not go together at once', async () => {
+  it('reports all options that do not go together at once', async () => {
     expect(
       await faultsOf(profiled({ labels: at('labels.csv'), output: at('o.csv'), verdicts: at('v.csv') })),
     ).toEqual([
@@ -257,7 +257,7 @@ describe('profileCascade()', () => {
     }
   });
 
-  it('tells all files that are missing at once', async () => {
+  it('reports all files that are missing at once', async () => {
     const work = profiled({ samples: [at('lost.npy'), at('images.npy')], labels: at('lost.csv') });
     await expect(work).rejects.toBeInstanceOf(MissingError);
     expect((await faultsOf(work)).map((fault) => fault.split(' ')[0])).toEqual(['lost.npy', 'lost.csv']);
@@ -272,7 +272,7 @@ describe('profileCascade()', () => {
     ]);
   });
 
-  it('tells all that is wrong with the models at once', async () => {
+  it('reports all that is wrong with the models at once', async () => {
     await writeSpec({ outputs: [undefined, 'lost'] });
     await writeProfile('small', ({ model }) => {
       model.outputs = [
@@ -310,7 +310,7 @@ describe('profileCascade()', () => {
     ]);
   });
 
-  it('tells labels that are no class, are too few or no numbers', async () => {
+  it('reports labels that are no class, are too few or no numbers', async () => {
     await writeFile(at('labels.csv'), '1\n2\n');
     expect(await faultsOf(profiled(labelled()))).toEqual([
       `images.npy image makes ${IMAGES} samples, and labels.csv has 2 labels`,

@@ -199,7 +199,7 @@ describe('profilePipeline()', () => {
     expect(JSON.stringify(simulated)).toContain(`"recordedRequests":${IMAGES}`);
   });
 
-  it('tells every edge of which the samples say too little, and writes nothing', async () => {
+  it('reports every edge of which the samples say too little, and writes nothing', async () => {
     const few = images.slice(0, 3 * ROW);
     await writeFile(
       at('few.npz'),

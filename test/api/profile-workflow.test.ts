@@ -151,7 +151,7 @@ describe('profileWorkflow()', () => {
     await expect(access(at('runs.jsonl'))).rejects.toThrow();
   });
 
-  it('tells how many samples called nothing', async () => {
+  it('says how many samples called nothing', async () => {
     const program = PROGRAM.replace('let x', 'if (first > 50) return {};\n  let x');
     await writeFile(at('picky.mjs'), program);
     const { warnings } = await sampled({}, { workflows: [{ ...HALVED, program: 'picky.mjs' }] });

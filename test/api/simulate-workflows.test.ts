@@ -133,7 +133,7 @@ describe('simulatePlan() of workflows', () => {
     expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'runs']);
   });
 
-  it('tells what is wrong with recorded runs, and with all else at once', async () => {
+  it('reports what is wrong with recorded runs, and with all else at once', async () => {
     const missing = madePlan();
     missing.workflows[0] = { ...missing.workflows[0]!, runs: 'gone.jsonl' };
     delete missing.workflows[0]!.chain;
@@ -227,7 +227,7 @@ describe('simulatePlan() of workflows', () => {
     expect(comparison.rows[0]?.meanMs?.mean).toBe(never.report.overall.latencyMs?.mean);
   });
 
-  it('tells every choice that is none, with all else at once, and where several schedulers are compared', async () => {
+  it('reports every choice that is none, with all else at once, and where several schedulers are compared', async () => {
     const path = await written('plan.json', madePlan());
     expect(
       await faultsOf(simulatePlan(path, { policy: ['drop=never', 'dropping.quantile=7'], jitter: 0.1 })),

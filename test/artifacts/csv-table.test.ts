@@ -32,7 +32,7 @@ describe('readCsvTable()', () => {
     ]);
   });
 
-  it('tells every fault of the header, and of a text without lines', async () => {
+  it('reports every fault of the header, and of a text without lines', async () => {
     expect(await faultsOf('c,a,c,a\n1,2,3,4\n')).toEqual([
       'line 1: lacks a column b',
       'line 1: the column c is given twice',

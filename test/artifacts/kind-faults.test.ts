@@ -224,7 +224,7 @@ describe('chosenArm()', () => {
       }
   });
 
-  it('tells the alternative by the keys that are there, and by slips of the pen for them', () => {
+  it('finds the alternative that was meant by the keys that are there, and by slips of the pen for them', () => {
     const withLoad = (load: unknown) => {
       const doc = new Doc(completeSchema('pipeline') as Schema);
       return faultsOf('pipeline', changedAt(doc.value, '/load', load));

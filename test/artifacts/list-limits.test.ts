@@ -55,7 +55,7 @@ describe('the limit of a list', () => {
     expect(told(withEntries(most), kind).join('\n')).not.toContain('at most');
   });
 
-  it('is told with that of each other list', () => {
+  it('is reported with that of each other list', () => {
     const many = Array.from({ length: 100 }, () => ({}));
     const text = JSON.stringify({ kind: 'pipeline', stages: many, applications: many, sloMs: -1 });
     expect(told(text, 'pipeline')).toEqual([

@@ -144,7 +144,7 @@ planner: { objective: speed }
       ]);
   });
 
-  it('tells faults of YAML in words of its own, with line and column', () => {
+  it('reports faults of YAML in words of its own, with line and column', () => {
     const told = (text: string) => faultsOf(text, 'x.yaml').map(({ path, message }) => `${path} ${message}`);
     expect(told('kind: pooled\n---\nkind: pooled\n')).toEqual([
       expect.stringMatching(/a second document begins; one file holds one.* at line 2, column 1$/),

@@ -42,7 +42,7 @@ describe('a policy file', () => {
     for (const text of valid) expect([text, await faultsOf(text)]).toEqual([text, []]);
   });
 
-  it('tells every fault of a choice by the kind that was meant, and guesses slips of the pen', async () => {
+  it('reports every fault of a choice by the kind that was meant, and guesses slips of the pen', async () => {
     const faults = await faultsOf(
       [
         'order: deadlin',
@@ -102,7 +102,7 @@ describe('readPolicies()', () => {
     expect(policyFiles(read)).toEqual([file]);
   });
 
-  it('tells the faults of all files, each with its file, and that files are only missing', async () => {
+  it('reports the faults of all files, each with its file, and that files are only missing', async () => {
     const wrong = await policyFile('drop: nevr\n');
     const told = new ToldFaults();
     await readPolicies([join(folder, 'none.json'), wrong], told);

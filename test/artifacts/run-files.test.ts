@@ -83,7 +83,7 @@ describe('asOneRun()', () => {
     await expect(within).rejects.toThrow(REPLACED);
   });
 
-  it('lets nothing replace the inputs that a file names which was read, but for the records of a cascade', async () => {
+  it('lets nothing replace the inputs that a file names which was read, except for the records of a cascade', async () => {
     const spec = {
       kind: 'cascade',
       version: '1.0',

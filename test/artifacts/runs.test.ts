@@ -256,7 +256,7 @@ describe('the faults of a file of runs', () => {
     );
   });
 
-  it('name the file once where they are told beside those of other files', async () => {
+  it('name the file once where they are reported beside those of other files', async () => {
     const error = await refusal(`${LINE}\n${ofTask({ rows: 0 })}`);
     const place = `${at(FILE)}:2 /tasks/1/rows`;
     const all = new ToldFaults();
@@ -299,7 +299,7 @@ describe('eachRun()', () => {
     ]);
   });
 
-  it('tells what its caller finds wrong, in the order of the lines', async () => {
+  it('reports what its caller finds wrong, in the order of the lines', async () => {
     const path = await written(`${LINE}\n{}\n${LINE}`);
     const reading = eachRun(path, () => [fault('is "search", which the spec lacks', '/tasks/1/component')]);
     const { faults } = (await reading.catch((error: unknown) => error)) as InputError;
@@ -386,7 +386,7 @@ describe('plan validate of a file of runs', () => {
     ]);
   });
 
-  it('tells the lines that are wrong', async () => {
+  it('reports the lines that are wrong', async () => {
     const path = await written(`${LINE}\n{}\n`);
     expect(await validateFiles([path, at('none.jsonl')])).toMatchObject([
       { ok: false, missing: false, faults: [{ path: `${path}:2 /kind` }] },

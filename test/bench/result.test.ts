@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const RUN = { bench: 'theory', options: { seed: 1 }, measures: [{ name: 'wait', values: [1, 2] }], rows: [] };
 
 describe('resultOf()', () => {
-  it('tells the machine, Node and options of a run', () => {
+  it('reports the machine, Node and options of a run', () => {
     expect(resultOf(RUN)).toMatchObject({
       ...RUN,
       kind: 'bench-result',

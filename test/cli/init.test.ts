@@ -327,7 +327,7 @@ describe('plan init --kind workflow', () => {
     },
   );
 
-  it('proposes what components take whose weights no profile tells, and takes the weights of others', async () => {
+  it('proposes what components take whose weights no profile reports, and takes the weights of others', async () => {
     const heavy = { blocks: [2, 1].map((gib) => ({ cutBytes: 8, weightBytes: gib * 2 ** 30 })) };
     await save('heavy.json', profileOf('heavy', heavy));
     await run('init', '--kind', 'workflow', 'p.json', 'heavy.json', '-o', 'spec.yaml');

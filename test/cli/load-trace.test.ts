@@ -220,7 +220,7 @@ describe('plan load --trace', () => {
     expect(simulation.stderr.match(warning)?.[0]).toBe(stderr.match(warning)?.[0]);
   });
 
-  it('splits a load only among models whose shares the server tells', async () => {
+  it('splits a load only among models whose shares the server reports', async () => {
     tellsRates = false;
     expect(await load('--trace', 'short.csv')).toMatchObject({
       code: 2,

@@ -116,7 +116,7 @@ describe('a spec without a plan', () => {
     ]);
   });
 
-  it('whose GPUs are too few is told with those that are free and those that are missing', async () => {
+  it('whose GPUs are too few is reported with those that are free and those that are missing', async () => {
     const dear = await spec('dear.yaml', 'sloMs: 200, rps: 100000', 'planner: { objective: cost }\n');
     await writeFile(at('cluster.yaml'), CLUSTER);
     const { code, stdout } = await run('solve', dear);

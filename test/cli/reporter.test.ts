@@ -72,7 +72,7 @@ describe('--reporter junit', () => {
     for (const name of ['load × 0.5', 'load × 1']) expect(swept).toContain(`<testcase name="${name}"`);
   });
 
-  it('tells a refusal as a case, and is refused beside --json', async () => {
+  it('reports a refusal as a case, and is refused beside --json', async () => {
     const refused = await ran('diff', 'bad.yaml', 'expected-plan.json', '--reporter', 'junit');
     expect(refused.code).toBe(2);
     expect(refused.stdout).toContain('<error message="Cannot ');

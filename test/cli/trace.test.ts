@@ -150,7 +150,7 @@ describe('plan trace convert', () => {
     expect((await text('drawn.csv')).split('\n').length).toBeGreaterThan(100);
   });
 
-  it('shows the requests before and after where they differ, and tells how to keep them', async () => {
+  it('shows the requests before and after where they differ, and says how to keep them', async () => {
     const drawn = ['convert', 'counts.csv', '--to', 'arrivals', '--seed', '8', '-o', 'drawn.csv'];
     const { stdout } = await run(...drawn);
     const after = (await text('drawn.csv')).trim().split('\n').length - 1;

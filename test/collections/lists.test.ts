@@ -67,7 +67,7 @@ describe('Lists', () => {
     }
   });
 
-  it('is empty at first, and tells how many lists it has', () => {
+  it('is empty at first, and says how many lists it has', () => {
     const lists = new Lists(COUNT);
     expect(lists.count).toBe(COUNT);
     expectSame(lists, [[], [], []]);

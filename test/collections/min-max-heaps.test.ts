@@ -125,7 +125,7 @@ describe('MinMaxHeaps', () => {
     expect([heaps.first(0), heaps.last(0)]).toEqual([4, 1]);
   });
 
-  it('is empty at first, and tells how many heaps it has', () => {
+  it('is empty at first, and says how many heaps it has', () => {
     const heaps = new MinMaxHeaps(COUNT);
     expect([heaps.count, heaps.size(2), heaps.first(2), heaps.last(2)]).toEqual([COUNT, 0, NONE, NONE]);
     expect(heaps.takeAll(1)).toEqual([]);

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, WorkflowSpec } from '../../src/formats/index.js';
-import { CHAT, CHAT_PROFILES, chatSpec, faultsOfSpec, madeProfile, resolvedSpec } from './made-specs.js';
+import { resolveWorkflows } from '../../src/dyorc/index.js';
+import type { Profile, Run, WorkflowSpec } from '../../src/formats/index.js';
+import {
+  CHAT,
+  CHAT_PROFILES,
+  chatSpec,
+  faultsOfSpec,
+  filesFor,
+  madeProfile,
+  resolvedSpec,
+} from './made-specs.js';
 
 const [entry] = chatSpec().workflows as [WorkflowSpec['workflows'][number]];
 const A800 = { count: 4, perServer: 2, memoryGiB: 20, loadGBps: 10 };
@@ -105,7 +114,7 @@ describe('resolveWorkflows()', () => {
     expect(notes).toContain('vision takes 6 GiB and does not fit into a small');
   });
 
-  it('tells all that is wrong with a spec and its cluster at once', () => {
+  it('reports all that is wrong with a spec and its cluster at once', () => {
     const spec = chatSpec({
       cluster: {
         devices: {
@@ -197,6 +206,124 @@ describe('resolveWorkflows()', () => {
     ]);
   });
 
+  it('takes a coefficient of variation for gamma arrivals alone', () => {
+    const load = { rps: 10, duration: '20s', cv: 2 };
+    const poisson = chatSpec({
+      load: { ...load, arrivals: 'poisson' },
+    });
+    expect(faultsOfSpec(poisson)).toEqual(['/load/cv is for gamma arrivals, and these are poisson']);
+    expect(faultsOfSpec(chatSpec({ load: { ...load, arrivals: 'gamma' } }))).toEqual([]);
+    expect(faultsOfSpec(chatSpec({ load: { arrivals: 'gamma', rps: 10, duration: '20s' } }))).toEqual([]);
+  });
+
+  it('refuses fewer devices than subclusters, none, and more than a plan lists, each at its limit', () => {
+    const of = (count: number, more: Partial<WorkflowSpec> = {}) =>
+      faultsOfSpec(chatSpec({ cluster: { devices: { A800: { ...A800, count } } }, ...more }));
+    expect(of(4, { planner: { subclusters: 4 } })).toEqual([]);
+    expect(of(4, { planner: { subclusters: 5 } })).toEqual([
+      '/planner/subclusters is 5, and there are 4 devices; each group has at least one',
+    ]);
+    expect(of(0)).toContain('/cluster has no device that is free');
+    expect(of(4096)).toEqual([]);
+    expect(of(4097)).toEqual([
+      '/cluster leaves 4097 devices free; a plan of workflows has at most 4096: give fewer',
+    ]);
+  });
+
+  it('refuses given devices that are fewer than subclusters, or for which the fewest are asked', () => {
+    const holds = ['vision', 'language', 'image'];
+    const of = (subclusters: number, objective: 'latency' | 'devices' = 'latency') =>
+      faultsOfSpec(
+        chatSpec({
+          placement: [{ device: 'A800', count: 2, holds }],
+          planner: { method: 'given', subclusters, objective },
+        }),
+      );
+    expect(of(2)).toEqual([]);
+    expect(of(3)).toEqual([
+      '/planner/subclusters is 3, and 2 devices are given; each group has at least one',
+    ]);
+    expect(of(1, 'devices')).toEqual(['/planner/objective is devices, and given placements name theirs']);
+  });
+
+  it('notes that no batch is larger than those that were measured, whatever maxBatch says', () => {
+    const notesOf = (maxBatch: number) => {
+      const components = chatSpec().components.map((one) => ({ ...one, maxBatch }));
+      return resolvedSpec(chatSpec({ components })).notes.filter((note) => note.includes('measured up to'));
+    };
+    expect(notesOf(2)).toEqual([]);
+    expect(notesOf(8)).toEqual([
+      'image was measured up to batch 2 on A800: no batch is larger there, whatever maxBatch says',
+    ]);
+    expect(notesOf(9)).toHaveLength(3);
+  });
+
+  it('asks for the memory of a component whose profile does not say how large its weights are', () => {
+    const profiles = [madeProfile({ ms: { A800: { 1: 10 } } }), ...CHAT_PROFILES.slice(1)];
+    expect(faultsOfSpec(chatSpec(), profiles)).toEqual([
+      '/components/0/memoryGiB is needed: vision.json does not say how large the weights of vision are',
+    ]);
+    const components = chatSpec().components.map((one, c) => (c === 0 ? { ...one, memoryGiB: 3 } : one));
+    expect(resolvedSpec(chatSpec({ components }), profiles).components[0]).toMatchObject({
+      memoryBytes: 3 * 1024 ** 3,
+    });
+  });
+
+  it('takes over what a profile says of the tensors of a component, and of how its rows may differ', () => {
+    const said = {
+      inputs: [{ name: 'x', dtype: 'float32' as const, shape: [1, 3] }],
+      outputs: [{ name: 'y', dtype: 'float32' as const, shape: [1, 2] }],
+      batchTolerance: 0.01,
+      trustBatch: 'measured by hand',
+      unservedOutputs: ['z'],
+    };
+    const [vision, ...others] = CHAT_PROFILES as [Profile, ...Profile[]];
+    const profiles = [{ ...vision, model: { ...vision.model, ...said } }, ...others];
+    const { components } = resolvedSpec(chatSpec(), profiles);
+    expect(components[0]).toMatchObject(said);
+    for (const key of Object.keys(said)) expect(components[1]).not.toHaveProperty(key);
+  });
+
+  it('refuses a trace in which a workflow has no requests', () => {
+    const files = filesFor(chatSpec(), CHAT_PROFILES);
+    const told = (share: number) => {
+      const outcome = resolveWorkflows(chatSpec(), { ...files, traceShares: [share] });
+      return 'faults' in outcome ? outcome.faults : [];
+    };
+    expect(told(0)).toEqual([
+      {
+        path: '/workflows/0/share',
+        message: 'is needed: no request of the trace is of a function of this workflow',
+      },
+    ]);
+    expect(told(0.1)).toEqual([]);
+  });
+
+  it('refuses a given device whose class does not run what it holds, and notes a class on which nothing runs', () => {
+    const devices = { A800, T4: { ...A800, count: 1 } };
+    const holds = ['vision', 'language', 'image'];
+    const given = (device: string) =>
+      chatSpec({
+        cluster: { devices },
+        placement: [
+          { device: 'A800', count: 1, holds },
+          { device, count: 1, holds: ['vision'] },
+        ],
+        planner: { method: 'given' },
+      });
+    expect(faultsOfSpec(given('T4'))).toEqual(['/placement/1/holds has vision, which T4 does not run']);
+    expect(faultsOfSpec(given('A800'))).toEqual([]);
+    expect(resolvedSpec(chatSpec({ cluster: { devices } })).notes).toContain(
+      'no component runs on T4: 1 device of it is not used',
+    );
+  });
+
+  it('has no devices where all are taken, which is no contradiction', () => {
+    expect(faultsOfSpec(chatSpec({ cluster: { devices: { A800: { ...A800, taken: 4 } } } }))).toEqual([
+      '/cluster has no device that is free',
+    ]);
+  });
+
   it('refuses memory below the weights, and given placements that do not fit, or do not hold what is called in each group', () => {
     const given = (holds: string[], count = 1) =>
       faultsOfSpec(chatSpec({ planner: { method: 'given' }, placement: [{ device: 'A800', count, holds }] }));
@@ -238,7 +365,7 @@ describe('resolveWorkflows()', () => {
     ).toEqual(['/placement/0/holds takes 20 GiB, and A800 has 18']);
   });
 
-  it('tells what recorded runs call that there is not, with the line', () => {
+  it('reports what recorded runs call that there is not, with the line', () => {
     const task = { inputs: [], after: [], outputBytes: 1, rows: 1 };
     const runs: Run[] = [
       {

@@ -70,7 +70,7 @@ describe('HostCache', () => {
     expect(cache.has('models/m.onnx')).toBe(false);
   });
 
-  it('tells every file that is missing, changed or elsewhere at once, and keeps nothing of such a model', async () => {
+  it('reports every file that is missing, changed or elsewhere at once, and keeps nothing of such a model', async () => {
     const { read } = files({ 'models/m.onnx': filled(30) });
     const cache = new HostCache({ limitBytes: 100, read });
     const wanted = sha256Of(filled(1));

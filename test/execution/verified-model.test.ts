@@ -80,7 +80,7 @@ describe('An executor that loads a model by its digests', () => {
     );
   });
 
-  it('tells every file that is missing or changed at once', async () => {
+  it('reports every file that is missing or changed at once', async () => {
     const { path, digests, data } = await made('both');
     await writeFile(path, 'no model');
     await rm(data);

@@ -136,7 +136,7 @@ describe('parseArtifact() of a cluster', () => {
     ]);
   });
 
-  it('tells them of specs too, in one round with what the schema refuses', () => {
+  it('reports them of specs too, in one round with what the schema refuses', () => {
     const spec = `kind: pooled
 models: [{ profile: p.json, sloMs: 1, wait: 1 }]
 cluster:

@@ -9,7 +9,7 @@ describe('commandText()', () => {
     );
   });
 
-  it('tells a file from an option by a path before its dash, and leaves options and stdin alone', () => {
+  it('distinguishes a file from an option by a path before its dash, and leaves options and stdin alone', () => {
     expect(commandText(['profile', '-x.onnx', '-o', '--x.json', '--dim', 'a=1', '-'])).toBe(
       'plan profile ./-x.onnx -o ./--x.json --dim a=1 -',
     );

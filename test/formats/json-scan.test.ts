@@ -38,7 +38,7 @@ describe('notJson()', () => {
     expect(notJson(text)).toBe(said);
   });
 
-  it('tells a wrong place in what was cut off, changed or doubled, wherever the parser refuses it, and none elsewhere', () => {
+  it('reports a wrong place in what was cut off, changed or doubled, wherever the parser refuses it, and none elsewhere', () => {
     const whole = '{"a": [1, -2.5e-3, "x\\u00e9\\n", {}], "b": {"c": null, "d": [[], true]}}';
     const edits = [...whole].flatMap((letter, i) => [
       whole.slice(0, i),

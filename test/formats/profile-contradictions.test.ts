@@ -136,7 +136,7 @@ describe('what is read of a profile', () => {
     expect(told(piece(56_701), measured)).toHaveLength(1);
   });
 
-  it('takes no stall that makes a figure more than two hundred times another, but for a millisecond', () => {
+  it('takes no stall that makes a figure more than two hundred times another, except for a millisecond', () => {
     const measured: Measurement = { host: { cpu: 'busy' } };
     const dip = (us: number) => blocks([2709, 200], [us, 500]);
     expect(told(dip((2709 - 1000) / 200), measured)).toEqual([]);

@@ -146,7 +146,7 @@ describe('a recorded run', () => {
     ]);
   });
 
-  it('tells every contradiction at once, the first 20 and how many more there are', () => {
+  it('reports every contradiction at once, the first 20 and how many more there are', () => {
     const tasks = Array.from({ length: 30 }, () => ({ ...TASK, inputs: [30], after: [30] }));
     const faults = told({ ...RUN, tasks });
     expect(faults).toHaveLength(21);

@@ -452,7 +452,7 @@ describe('planFamily() where no plan holds its latency in simulation', () => {
     });
   }
 
-  it('tells what the last plan answers, and more than that as what is promised', () => {
+  it('reports what the last plan answers, and more than that as what is promised', () => {
     const told = reasonsOf((quantile) => inTime(() => Math.floor(2000 * quantile - 1) / 2000));
     expect(told.length).toBeGreaterThan(10);
     for (const { text, promised } of told) {

@@ -30,7 +30,7 @@ describe('leadOf()', () => {
 describe('isOneMargin()', () => {
   const one = { sloMargin: 0.2, batchFormation: 'none' as const, headroom: 1 };
 
-  it('tells settings of one margin from those that differ, have headroom, or leave batches out', () => {
+  it('distinguishes settings of one margin from those that differ, have headroom, or leave batches out', () => {
     expect(isOneMargin([one, one])).toBe(true);
     expect(isOneMargin([one, { ...one, sloMargin: 0.3 }])).toBe(false);
     expect(isOneMargin([one, { ...one, headroom: 1.1 }])).toBe(false);

@@ -123,7 +123,7 @@ describe('A client of a server that describes itself beyond reason', () => {
     );
   });
 
-  it('tells where it is sent, and does not go there', async () => {
+  it('says where it is sent, and does not go there', async () => {
     const { url } = await hostile({
       '/m': (response) => response.writeHead(302, { location: 'http://elsewhere.example/' }).end(),
     });
@@ -173,7 +173,7 @@ describe('A client whose requests are answered beyond reason', () => {
     expect(why).toEqual(['the answer was not whole within 0.3 s']);
   });
 
-  it('keeps the beginning of what an error tells, and reads no more', async () => {
+  it('keeps the beginning of what an error reports, and reads no more', async () => {
     const failing: Answer = (response, request) => {
       response.writeHead(500);
       endless(response, request);

@@ -176,7 +176,7 @@ describe('ingressOf()', () => {
 describe('profileEngine()', () => {
   const took = { ingressMs: 1, replicas: 2, stageMs: 1, hopMs: 1 };
 
-  it('names the engine by the scheduler that the server tells, with the plan that was served', async () => {
+  it('names the engine by the scheduler that the server reports, with the plan that was served', async () => {
     const profile = await profileEngine(await deployed({ ...took, scheduler: 'ray-serve-batch' }), QUICK);
     expect(profile).toMatchObject({
       kind: 'engine-profile',

@@ -122,7 +122,7 @@ describe.each(Object.entries(SERVERS))('A server that lists its models as %s doe
 });
 
 describe('driveLoad()', () => {
-  it('sends tensors as it is asked to, and float16 as bytes, whatever a server tells', async () => {
+  it('sends tensors as it is asked to, and float16 as bytes, whatever a server reports', async () => {
     const halves = { ...metadata, inputs: [tensor('x', 'FP16')] };
     for (const [described, tensors, sent] of [
       [metadata, undefined, 'json'],
@@ -247,7 +247,7 @@ describe('driveLoad()', () => {
   });
 });
 
-it('driveLoad() is told by the configuration of a bundle on Triton what our own servers tell, and that branches leave outputs out', async () => {
+it('driveLoad() is told by the configuration of a bundle on Triton what our own servers report, and that branches leave outputs out', async () => {
   const told = {
     plan_sha256: 'a'.repeat(64),
     slo_ms: '70',

@@ -48,7 +48,7 @@ it('servedBetween() has no mean times where nothing was answered', () => {
   expect([requestMs, queueMs]).toEqual([undefined, undefined]);
 });
 
-it('servedBetween() gives nothing where the server does not tell, or began anew', () => {
+it('servedBetween() gives nothing where the server does not report, or began anew', () => {
   expect(servedBetween('m', undefined, after)).toBeUndefined();
   expect(servedBetween('m', before, undefined)).toBeUndefined();
   expect(servedBetween('m', after, before)).toBeUndefined();

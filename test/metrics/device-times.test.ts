@@ -4,7 +4,7 @@ import { DeviceTimeFold, DoneByDevice } from '../../src/metrics/device-times.js'
 const { executing, loading } = DoneByDevice;
 
 describe('DeviceTimeFold', () => {
-  it('tells what two devices did of the time, each by itself and both together', () => {
+  it('reports what two devices did of the time, each by itself and both together', () => {
     const fold = new DeviceTimeFold(2);
     // The first executes from 10 to 40 and loads from 20 to 60; the second loads from 50 on.
     fold.begun(10, 0, executing);

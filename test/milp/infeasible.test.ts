@@ -120,7 +120,7 @@ describe('infeasibility()', () => {
     });
   });
 
-  test('tells how much of the rates can be served, or that there are too few whole GPUs', () => {
+  test('says how much of the rates can be served, or that there are too few whole GPUs', () => {
     const dear = { A: { count: 1, hourlyCost: 1 } };
     const onA = { sloMs: 9, latencyUs: { A: MODEL.latencyUs.A! } };
     // One GPU serves 2·10⁶/3000 = 666.7 requests per second.

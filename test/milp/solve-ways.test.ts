@@ -36,7 +36,7 @@ function whole(
   return problemByHand(devices, [one], { maxPartitions: 1, ...planner });
 }
 
-describe('planPooled() tells how far it is', () => {
+describe('planPooled() says how far it is', () => {
   test('in the units of the spec', () => {
     const told: PlanProgress[] = [];
     const onProgress = (progress: PlanProgress) => told.push(progress);

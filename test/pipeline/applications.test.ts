@@ -41,7 +41,7 @@ describe('a spec with applications', () => {
     ]);
   });
 
-  it('tells equal names and shares that are not all of the load at once', () => {
+  it('reports equal names and shares that are not all of the load at once', () => {
     const many = Array.from({ length: 17 }, (_, k) => ({ name: `a${k % 16}`, sloMs: 30, share: 0.05 }));
     expect(faultLines(specWith(many))).toEqual([
       '/applications/16/name: is a0, as another application is; clients call them by name',

@@ -169,7 +169,7 @@ describe('planGiven()', () => {
     expect(at(1.5)).toMatchObject([{ code: 'weights-exceed-memory', stages: ['read'], memoryGiB: 0.75 }]);
   });
 
-  it('tells all that keeps it from being a plan, with figures', () => {
+  it('reports all that keeps it from being a plan, with figures', () => {
     const found = reasons(({ spec, files }) => {
       spec.stages[0]!.replicas = 2;
       spec.stages[1]!.standby = 1;

@@ -33,7 +33,7 @@ describe('resolveGiven()', () => {
     ).toEqual([]);
   });
 
-  it('tells what is not fixed, and what is fixed twice', () => {
+  it('reports what is not fixed, and what is fixed twice', () => {
     expect(
       told(({ spec }) => {
         delete spec.stages[0]!.batch;
@@ -64,7 +64,7 @@ describe('resolveGiven()', () => {
     ]);
   });
 
-  it('tells classes, virtual sizes and batches that cluster or profile lack', () => {
+  it('reports classes, virtual sizes and batches that cluster or profile lack', () => {
     expect(
       told(({ spec, files }) => {
         Object.assign(spec.stages[0]!, { device: 'A100' });
@@ -90,7 +90,7 @@ describe('resolveGiven()', () => {
     ).toEqual(['/stages/0/batch: is 4, of which detector.json has no latency on L4; it has those of 1']);
   });
 
-  it('tells conditions that cannot be read', () => {
+  it('reports conditions that cannot be read', () => {
     const when = (more: object, output = 'score') =>
       told(({ spec }) => {
         spec.stages[0]!.next = [
@@ -113,7 +113,7 @@ describe('resolveGiven()', () => {
     ]);
   });
 
-  it('tells conditions without a probability, and exclusive edges of which only some have one', () => {
+  it('reports conditions without a probability, and exclusive edges of which only some have one', () => {
     expect(
       told(({ spec }) => {
         delete spec.exclusive;
@@ -142,7 +142,7 @@ describe('resolveGiven()', () => {
     ]);
   });
 
-  it('tells faults of every sort at once', () => {
+  it('reports faults of every sort at once', () => {
     const all = told(({ spec, files }) => {
       spec.stages[3]!.next = ['read', 'nowhere'];
       spec.stages[0]!.next = [
@@ -190,7 +190,7 @@ describe('what cannot be planned in time or memory', () => {
 });
 
 describe('pipelineSpecFaults()', () => {
-  it('tells what a spec alone shows', () => {
+  it('reports what a spec alone shows', () => {
     const { spec } = example();
     spec.stages[3]!.name = 'face';
     expect(pipelineSpecFaults(spec).map(({ path }) => path)).toContain('/stages/3/name');

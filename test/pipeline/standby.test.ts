@@ -39,7 +39,7 @@ describe('grantedStandby()', () => {
 });
 
 describe('withStandby()', () => {
-  it('puts the devices on GPUs that nothing stands on, and tells what all cost together', () => {
+  it('puts the devices on GPUs that nothing stands on, and reports what all cost together', () => {
     const plan = pipelineOf(stages, [['a'], ['b'], ['b']], limited(9, 3));
     plan.placement[2] = { ...plan.placement[2]!, server: 'cpu-2', gpu: 1 };
     const found = withStandby(plan, wanted(2, 1), FOUND);

@@ -55,7 +55,7 @@ describe('resolveRun()', () => {
     ]);
   });
 
-  it('tells the faults of graph, tensors and conditions together', () => {
+  it('reports the faults of graph, tensors and conditions together', () => {
     const found = told(
       resolve([
         stage('a', [{ to: 'b', when: { output: 'z', atLeast: 0 } }, 'nobody']),

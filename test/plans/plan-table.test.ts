@@ -132,7 +132,7 @@ describe('PLANS', () => {
     expect(STAGE_PLAN_KINDS.map((kind) => PLANS[kind].profiledWhat)).toEqual(['models', 'stages', 'stages']);
   });
 
-  it('tells the quantile of stages that are not planned with medians', () => {
+  it('reports the quantile of stages that are not planned with medians', () => {
     const late = structuredClone(pipeline);
     late.stages[1]!.latencyQuantile = 'p95';
     expect(
@@ -269,7 +269,7 @@ describe('unlikeSent()', () => {
     return planOf(plan).unlikeSent(plan, { verdicts, samples }).length;
   };
 
-  it('tells of edges that are drawn where a condition decides, and of samples that are not known', () => {
+  it('reports edges that are drawn where a condition decides, and samples that are not known', () => {
     const when = { output: 'y', index: 0, atLeast: 0.5 };
     const drawn = pipelineOf([{ name: 'a', next: [{ ...edge('b', 0.5), when }] }, { name: 'b' }], []);
     expect([noted(drawn, false, false), noted(drawn, true, false)]).toEqual([1, 0]);

@@ -71,7 +71,7 @@ describe('a plan with priorities', () => {
     expect(faultsOf({ scheduler: 'pard', priorities: { 1: 5, 2: 5 } })).toEqual([]);
   });
 
-  it('is refused where its weights times those of the applications are more than a scheduler tells apart', () => {
+  it('is refused where its weights times those of the applications are more than a scheduler distinguishes', () => {
     const applications = [1, 3, 5, 7].map((weight, i) => ({ name: `a${i}`, sloMs: 50, share: 0.25, weight }));
     const planWith = (priorities: Record<string, number>) =>
       pipelineOf([{ name: 's', batch: 2 }], [['s']], {
@@ -99,7 +99,7 @@ describe('a plan with priorities', () => {
     expect(faultsOf({ scheduler: 'pard', priorities: Object.fromEntries(FIFTEEN) })).toEqual([]);
   });
 
-  it('is refused exactly where a core would hear of more weights than it tells apart', () => {
+  it('is refused exactly where a core would hear of more weights than it distinguishes', () => {
     const { uniform } = streamOf(7, 'weights');
     const drawn = (most: number) =>
       Array.from(

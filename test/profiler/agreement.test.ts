@@ -71,7 +71,7 @@ describe('confirmedBatching()', () => {
   const seen = (both: TensorData) => ({ first, second, both });
   const stackedOn0 = { kind: 'stacked', axis: 0 } as const;
 
-  test('accepts rows within a tolerance beyond rounding, and tells the difference of others', () => {
+  test('accepts rows within a tolerance beyond rounding, and reports the difference of others', () => {
     const both = float([2, 2], [1, 2, 3, 4.04]);
     const confirmed = (tolerance?: number) =>
       confirmedBatching(stackedOn0, seen(both), { whole: both, ...(tolerance ? { tolerance } : {}) });
@@ -79,13 +79,13 @@ describe('confirmedBatching()', () => {
     expect(confirmed(0.009)).toMatchObject({ kind: 'mixed', difference: expect.closeTo(0.01, 6) });
     expect(confirmed()).toMatchObject({ kind: 'mixed', difference: expect.closeTo(0.01, 6) });
   });
-  test('tells the larger difference of the two requests', () => {
+  test('reports the larger difference of the two requests', () => {
     const [one, two, both] = [float([1], [1]), float([1], [2]), float([1], [1.5])];
     expect(confirmedBatching({ kind: 'common' }, { first: one, second: two, both }, { whole: both })).toEqual(
       { kind: 'mixed', why: expect.any(String), difference: 0.5 },
     );
   });
-  test('tells no difference of what follows the size of the batch alone', () => {
+  test('reports no difference of what follows the size of the batch alone', () => {
     const [one, two] = [float([2], [1, 8]), float([2], [2, 8])];
     const found = confirmedBatching(
       { kind: 'common' },

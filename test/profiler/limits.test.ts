@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.js';
 import { DEFAULT_LIMITS } from '../../src/profiler/types.js';
 
-test('the help of plan profile tells the default limits of the library', () => {
+test('the help of plan profile reports the default limits of the library', () => {
   const { options = [] } = buildProgram().commands.find((command) => command.name() === 'profile') ?? {};
   const told = (long: string) => {
     const { description = '', defaultValue } = options.find((option) => option.long === long) ?? {};

@@ -36,7 +36,7 @@ test('mergeProfiles() puts classes of several machines side by side and lists th
   expect(() => parseArtifact(JSON.stringify(merged), 'm.json', ['profile'])).not.toThrow();
 });
 
-test('mergeProfiles() tells the commands that measure again what was cut or named otherwise', () => {
+test('mergeProfiles() reports the commands that measure again what was cut or named otherwise', () => {
   const cut = profile({ gpu }, { model: { name: 'm', file: 'my model.onnx', sha256: 'a'.repeat(64) } });
   const other = {
     ...cut,
@@ -107,7 +107,7 @@ test('mergeProfiles() names every conflict: model, dimensions, blocks, settings,
     expect(run).toThrow(conflict);
 });
 
-test('mergeProfiles() tells how all figures of a joined class add up, of every virtual size', () => {
+test('mergeProfiles() says how all figures of a joined class add up, of every virtual size', () => {
   const three = {
     blocks: [
       { nodes: ['a'], cutBytes: 8 },

@@ -30,7 +30,7 @@ test('missingCuts() says nothing where each place is a cut or the same as one', 
   expect(said(undefined, SAME, noPlace('nothing is left to compute after it'), undefined)).toBeUndefined();
 });
 
-test('missingCuts() tells each tensor once, the one that takes the most places first, and what would help', () => {
+test('missingCuts() reports each tensor once, the one that takes the most places first, and what would help', () => {
   const both = tensors(MIXED, TEXT);
   expect(said(undefined, SAME, tensors(TEXT), both, tensors(MIXED), tensors(MIXED), undefined)).toBe(
     'the model cannot be cut at 4 of 5 places: ' +
@@ -41,7 +41,7 @@ test('missingCuts() tells each tensor once, the one that takes the most places f
   );
 });
 
-test('missingCuts() tells three tensors, and counts the others', () => {
+test('missingCuts() reports three tensors, and counts the others', () => {
   const faults = ['p', 'q', 'r', 's'].map((name) => tensors(open(name)));
   const told = said(...faults, faults[3], undefined);
   const why = 'made by D and last used by E, cannot be sent: its size depends on the data (x and y)';

@@ -56,7 +56,7 @@ describe('sumOverWhole() and predictedOverWhole()', () => {
 
 describe('disagreement()', () => {
   const three = (pairs: (number | null)[], whole: number) => ({ blocks: [9000, 1000, 9000], pairs, whole });
-  test('tells by how much what is predicted is too small or too large', () => {
+  test('reports by how much what is predicted is too small or too large', () => {
     expect(disagreement(three([9600, 9600], 40_000))).toMatch(/^blocks and pairs predict 0\.455 /);
     expect(disagreement(three([9600, 9600], 14_200))).toMatch(/^blocks and pairs predict 1\.282 /);
     expect(disagreement({ blocks: [3000], pairs: [], whole: 4000 })).toMatch(/predict 0\.75 /);

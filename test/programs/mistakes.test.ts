@@ -305,7 +305,7 @@ describe('ProgramHost, where a program makes a mistake', () => {
     );
   });
 
-  it('tells how many rows a call takes', async () => {
+  it('says how many rows a call takes', async () => {
     const x = { name: 'a', datatype: 'FP32', shape: [-1, 2] } as const;
     const components = {
       grows: { inputs: [x], outputs: [{ ...x, name: 'y', shape: [4, 2] }] },

@@ -22,7 +22,7 @@ describe('ProgramHost', () => {
     });
   });
 
-  it('tells a read once, however often it is awaited', async () => {
+  it('reports a read once, however often it is awaited', async () => {
     const driver = await started(
       programOf(`
         const turned = call('turn', { x: request.in('x') });
@@ -178,7 +178,7 @@ describe('ProgramHost.start()', () => {
     return message.replace(path, 'program');
   };
 
-  it('tells all that keeps a module from being a program', async () => {
+  it('reports all that keeps a module from being a program', async () => {
     expect(
       await refused(`
       export const inputs = [
@@ -249,7 +249,7 @@ describe('ProgramHost.start()', () => {
     await expect(started('/nowhere/program.mjs')).rejects.toMatchObject({ name: 'MissingError' });
   });
 
-  it('takes a module that waits while it is loaded, and tells its tensors without what else they have', async () => {
+  it('takes a module that waits while it is loaded, and reports its tensors without what else they have', async () => {
     const driver = await started(
       moduleFile(`${HEAD} await Promise.resolve(); await import('node:path'); inputs[0].parameters = { a: () => {} };
       export default () => ({});`),

@@ -15,7 +15,7 @@ function runOf(calls: readonly RecordedProgramCall[]): Run | undefined {
 }
 
 describe('recordedRun()', () => {
-  it('tells what each call takes, and what was read before it, in the words of a run', async () => {
+  it('reports what each call takes, and what was read before it, in the words of a run', async () => {
     const driver = await started(
       programOf(`
         const x = request.in('x');
@@ -45,7 +45,7 @@ describe('recordedRun()', () => {
     });
   });
 
-  it('tells what was read or returned, where that is not what calls come after and what nothing takes', async () => {
+  it('reports what was read or returned, where that is not what calls come after and what nothing takes', async () => {
     const driver = await started(
       programOf(`
         const x = request.in('x');
@@ -62,7 +62,7 @@ describe('recordedRun()', () => {
     expect(readsOf([])).toEqual([]);
   });
 
-  it('tells by the clock that it is handed how long the program took', async () => {
+  it('says by the clock that it is handed how long the program took', async () => {
     let time = 0;
     // The clock moves by what it has been moved to whenever a call is told.
     const clock: ProgramClock = { nowMs: () => time, every: () => () => {} };

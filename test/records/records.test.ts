@@ -19,7 +19,7 @@ it('tells samples that count from 0 for one model and from 1 for another', async
   );
 });
 
-it('tells of no samples that count differently where a line was refused that may be of the first sample', async () => {
+it('reports no samples that count differently where a line was refused that may be of the first sample', async () => {
   const of = (broken: string) => `${HEAD}0,tiny,0,0,0.5\n${broken}\n1,tiny,0,0,0.5\n1,base,0,0,0.5\n`;
   for (const [broken, said] of [
     ['0,base,0,0', 'line 3: has 4 cells'],
@@ -54,7 +54,7 @@ describe('records', () => {
     ]);
   });
 
-  it('have no class beyond those that the models tell, which is told with all other faults', async () => {
+  it('have no class beyond those that the models report, which is reported with all other faults', async () => {
     const limit = { model: 'b', classes: 10 };
     expect(await recordsOf(`${HEAD}1,a,9,0,0.5\n1,b,cat,0,0.5\n`, ['a', 'b'], limit)).toMatchObject({
       samples: 1,

@@ -58,7 +58,7 @@ it('warningLines() gives one line for each kind, whatever place or figure a warn
   ]);
 });
 
-it('chainLines() tells what cuts change from what optimizations change', () => {
+it('chainLines() distinguishes what cuts change from what optimizations change', () => {
   const exact = { largestDifference: 0, servedDifference: 0, levelsDifference: 0 };
   expect(chainLines(exact)).toHaveLength(1);
   expect(chainLines({ ...exact, servedDifference: 2e-7, levelsDifference: 3e-7 })).toEqual([

@@ -3,7 +3,7 @@ import { groupedWarnings } from '../../src/report/index.js';
 
 const SUM = 'the latency is the sum of the blocks';
 
-it('groupedWarnings() tells what is said of several stages or classes as one, and names up to three', () => {
+it('groupedWarnings() reports what is said of several stages or classes as one, and names up to three', () => {
   const of = (stages: readonly string[], device: string) =>
     stages.map((stage) => `${stage} on ${device}: ${SUM}`);
   expect(groupedWarnings(of(['detect', 'face', 'read'], 'L4'))).toEqual([
@@ -16,7 +16,7 @@ it('groupedWarnings() tells what is said of several stages or classes as one, an
   ]);
 });
 
-it('groupedWarnings() keeps apart what differs, and tells nothing twice', () => {
+it('groupedWarnings() keeps apart what differs, and reports nothing twice', () => {
   const told = ['a cannot use L4: only T4 is profiled', 'a: it draws', 'b: it draws', 'x', 'x'];
   expect(groupedWarnings(told)).toEqual([told[0], 'each of a and b: it draws', 'x']);
   expect(groupedWarnings(['a on L4: slow', 'b on T4: slow', 'b on T4: old'])).toEqual([

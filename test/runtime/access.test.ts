@@ -94,7 +94,7 @@ describe('tritonclient', () => {
 });
 
 describe('A server with a token file', () => {
-  it('lets in who has a token, asks others for one everywhere but for health, and counts by name', async () => {
+  it('lets in who has a token, asks others for one everywhere except for health, and counts by name', async () => {
     writeFileSync(tokenFile, 'alice:secret-a\nbob:secret-b\n');
     const { server, events } = await served({ tokenFile });
     expect((await ask(server, { path: '/v2/health/ready' })).status).toBe(200);
@@ -231,7 +231,7 @@ it.skipIf(outside === undefined)(
   },
 );
 
-it('All faults of these options are told at once', async () => {
+it('All faults of these options are reported at once', async () => {
   const { folder: bundle, remove } = await writeBundle(twoPartitions(2));
   closers.push(remove);
   writeFileSync(tokenFile, 'alice\n');

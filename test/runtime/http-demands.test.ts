@@ -47,7 +47,7 @@ it.each([
   expect(error.length).toBeLessThan(300);
 });
 
-it('a body of spaces alone is told as such', async () => {
+it('a body of spaces alone is reported as such', async () => {
   const { error } = await asked('/v2/models/tiny/infer', { method: 'POST', body: ' '.repeat(3_000_000) });
   expect(error).toContain('is not JSON: it holds spaces alone');
 });

@@ -79,7 +79,7 @@ describe('LiveDevice', () => {
     expect(Object.keys(second.outputs)).toEqual(['y']);
   });
 
-  it('comes up again when it is activated after it was closed, and tells no end that was wanted', async () => {
+  it('comes up again when it is activated after it was closed, and reports no end that was wanted', async () => {
     const { device, told, until } = await liveDevice();
     await device.start();
     const { pid } = device;
@@ -126,7 +126,7 @@ describe('LiveDevice', () => {
     expect(told).toEqual(['off']);
   });
 
-  it('tells once why it cannot be brought up, while it tries again', async () => {
+  it('reports once why it cannot be brought up, while it tries again', async () => {
     const { device, told, until, folder } = await liveDevice();
     await rm(join(folder, 'partitions'), { recursive: true });
     device.activate();

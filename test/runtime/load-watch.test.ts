@@ -20,7 +20,7 @@ function told(arrivals: (interval: number) => number, intervals: number): number
 }
 
 describe('A load that is watched', () => {
-  it('is told once, with how far it has strayed, after a minute in other ranges than planned', () => {
+  it('is reported once, with how far it has strayed, after a minute in other ranges than planned', () => {
     expect(told(() => 3, 600)).toEqual([]);
     expect(told(() => 3, 2000)).toEqual([0.5]);
     expect(told((interval) => (interval % 10 === 0 ? 3 : 8), 2000)).toEqual([expect.closeTo(0.4, 2)]);

@@ -117,7 +117,7 @@ describe('openBundle() of a pipeline', () => {
     expect(work[1]!.outputs[0]?.endKey).toBeUndefined();
   });
 
-  it('tells everything in which the manifest is not the plan, at once', async () => {
+  it('reports everything in which the manifest is not the plan, at once', async () => {
     const changed = await faultsOf(street(), (manifest) => {
       manifest.stages![1]!.name = 'plates';
       manifest.stages![2]!.inputs[0]!.shape = [1, 5];

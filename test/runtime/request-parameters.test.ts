@@ -81,7 +81,7 @@ describe('parameters', () => {
     expect((JSON.parse(text) as { error: string }).error).toContain(why);
   });
 
-  it('by the thousand are told in a few words', async () => {
+  it('by the thousand are reported in a few words', async () => {
     const members = Array.from({ length: 5000 }, (_, i) => `"p${i}${'x'.repeat(500)}":1`).join();
     const { status, text } = await ask({ members: `,"parameters":{${members}}` });
     expect([status, text.length < 2000]).toEqual([400, true]);

@@ -46,7 +46,7 @@ describe('liveScheduler()', () => {
     ).toThrow('reservation with tables=busy-until replays the published simulator, and is only simulated');
   });
 
-  it('refuses a schedule of devices of a pool that the plan does not have, and tells a right one in a word', () => {
+  it('refuses a schedule of devices of a pool that the plan does not have, and reports a right one in a word', () => {
     const withPool = (pool: string) => {
       const scaling = { schedule: [{ atS: 1, pool, devices: 0 }] };
       return liveScheduler({ policy: [{ at: 'p.yaml ', choices: { scaling } }] }, bundleOf([100]));

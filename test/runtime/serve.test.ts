@@ -151,7 +151,7 @@ describe('startServer() under driveLoad()', () => {
     return { server, events };
   }
 
-  it('tells what it has executed since an earlier answer, and refuses what is no such answer', async () => {
+  it('reports what it has executed since an earlier answer, and refuses what is no such answer', async () => {
     const { server } = await serve(twoPartitions(1, 3000));
     const told = async (since: string) => {
       const response = await fetch(`${server.url}/v2/models/tiny/executions?since=${since}`);

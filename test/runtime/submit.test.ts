@@ -177,7 +177,7 @@ describe('Intake, before any driver that it is given,', () => {
     expect(await metric(counters, failures)).toBe('5');
   });
 
-  it("tells why a request failed, and takes the client's timeout where it is shorter than the SLO", async () => {
+  it("says why a request failed, and takes the client's timeout where it is shorter than the SLO", async () => {
     const { intake, script } = scripted();
     script.end = (done) => done({ kind: 'failed', why: 'its device burns' }, NO_TIME);
     const inputs = { x: inputOf(1) };

@@ -85,7 +85,7 @@ describe('unplannable()', () => {
   const told = (times: Parameters<typeof rows>[0]) =>
     unplannable(countVerdicts(rows(times), pipeline)).map(({ path, message }) => `${path}: ${message}`);
 
-  it('tells edges that were decided too rarely, or never', () => {
+  it('reports edges that were decided too rarely, or never', () => {
     expect(told({ be: 14, b: 15, c: 30, d: 30 })).toEqual([
       '/stages/1/next/0: b>e was decided for 29 samples; give as many that at least 30 come to b',
     ]);
@@ -95,7 +95,7 @@ describe('unplannable()', () => {
     );
   });
 
-  it('tells edges that were never or always taken, with what is known of their share', () => {
+  it('reports edges that were never or always taken, with what is known of their share', () => {
     expect(told({ be: 0, b: 100, c: 1, d: 1 })).toEqual([
       '/stages/1/next/0: b>e was taken by none of 100 samples, so it is rarer than 3.7 %; give samples that take it, or leave the edge out',
     ]);

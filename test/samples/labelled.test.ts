@@ -48,13 +48,13 @@ describe('readLabelled()', () => {
     expect(await read('x.npy', zeros(130_000), 130_000)).toEqual({ rows: 130_000, faults: [] });
   });
 
-  it('tells how many labels and samples there are where they differ', async () => {
+  it('says how many labels and samples there are where they differ', async () => {
     expect((await read('x.npy', zeros(3), 4)).faults).toEqual([
       'y.csv: has 4 labels, and there are 3 samples',
     ]);
   });
 
-  it('unpacks no array that says it has more rows than there are labels, but for its beginning', async () => {
+  it('unpacks no array that says it has more rows than there are labels, except for its beginning', async () => {
     const archive = npz({ 'x.npy': zeros(4_000_000) }, true);
     expect(archive.length).toBeLessThan(100_000);
     expect((await read('x.npz', archive, 300)).faults).toEqual([

@@ -53,7 +53,7 @@ describe('readLabels()', () => {
     expect(await read('0\n\n3\n1\n')).toEqual(['y.csv label 2: is empty']);
   });
 
-  it('tells every label that is no class of the model with fewest', async () => {
+  it('reports every label that is no class of the model with fewest', async () => {
     expect(await read('0\n10\n-1\n1.5\n11\nx\n')).toEqual([
       'y.csv label 2: is 10, and small has the classes 0 to 9',
       'y.csv label 3: is -1; classes are whole numbers from 0',
@@ -89,7 +89,7 @@ describe('readLabels()', () => {
     ]);
   });
 
-  it('compares no classes of a shape that does not tell', async () => {
+  it('compares no classes of a shape that does not say how many there are', async () => {
     const open = [scores(-1), scores(10, { variableAxes: [1] })];
     const asked = { scores: open.map((output) => ({ of: 'm', output })) };
     expect(await read('7\n99\n', asked)).toEqual([7, 99]);
@@ -127,7 +127,7 @@ describe('recordFamily()', () => {
     ]);
   });
 
-  it('tells every label that is no class, where only the scores told how many there are', async () => {
+  it('reports every label that is no class, where only the scores told how many there are', async () => {
     const found = await family([3, 2, 8]);
     expect('faults' in found && found.faults).toEqual([
       { path: 'label 1', message: 'is 3, and m has the classes 0 to 2' },

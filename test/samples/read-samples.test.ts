@@ -91,7 +91,7 @@ describe('readSamples()', () => {
     expect(rows.map((row) => row.x?.[0])).toEqual([1, 3, 5, 7, 9, 11, 1, 3, 5]);
   });
 
-  it('tells every fault of every file', async () => {
+  it('reports every fault of every file', async () => {
     const wide = npy('<f8', [3, 4], { data: new Float64Array(12) });
     const short = npy('<i8', [2], { data: new BigInt64Array(2) });
     const { faults } = await read(
@@ -141,7 +141,7 @@ describe('readSamples()', () => {
     expect(await read({ 'x.csv': 'x.0,x.1\n1,2\n3,4\n5,6\n' }, [X])).toEqual(plain);
   });
 
-  it('tells every faulty line and column of CSV', async () => {
+  it('reports every faulty line and column of CSV', async () => {
     const open: TensorSpec = { ...X, shape: [1, 7], variableAxes: [1] };
     const { faults } = await read(
       { 'a.csv': '1,2\n3\n0x4,5\n6,nan\n', 'b.csv': 'x.0,y,x.0\n1,2,3\n', 'c.csv': '' },
@@ -171,7 +171,7 @@ describe('readSamples()', () => {
     );
   });
 
-  it('tells only the first of many requests that cannot be read', async () => {
+  it('reports only the first of many requests that cannot be read', async () => {
     const { faults } = await read({ 'many.jsonl': '{}\n'.repeat(50) }, [X]);
     expect(faults).toHaveLength(21);
     expect(faults.at(-1)).toBe(': … and 30 more faults');

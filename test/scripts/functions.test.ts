@@ -40,7 +40,7 @@ describe('functionsOf()', () => {
     expect(functions(text).map(({ parameters }) => parameters)).toEqual([2]);
   });
 
-  it('tells which functions another file can call', () => {
+  it('says which functions another file can call', () => {
     const text = `
       export function exported() { function inner() {} }
       function hidden() {}

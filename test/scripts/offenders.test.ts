@@ -43,7 +43,7 @@ describe('RULES', () => {
     expect(RULES.names.offenders(sources)).toEqual({ Kept: 2, Same: 2 });
   });
 
-  it('counts the lists that calls of src spread as arguments, but for those that a function was given so', () => {
+  it('counts the lists that calls of src spread as arguments, except for those that a function was given so', () => {
     const text = `
       const all = [...list, ...more];
       list.push(...more); Math.max(0, ...list, ...more); new Set(...list);

@@ -200,7 +200,7 @@ describe('runComparison()', () => {
     expect(document.choices).toHaveLength(1);
   });
 
-  it('tells which schedulers an interruption left without a run', async () => {
+  it('says which schedulers an interruption left without a run', async () => {
     const stopped = new AbortController();
     stopped.abort();
     const document = await runComparison(

@@ -97,7 +97,7 @@ describe('comparedSchedulers()', () => {
     expect(wrong).toContain('`schedulers`: ');
   });
 
-  it('tells the first of many names that are wrong, and how many more there are', () => {
+  it('reports the first of many names that are wrong, and how many more there are', () => {
     const wrong = wrongWith(POOLED, Array.from({ length: 1000 }, (_, i) => `s${i}`).join(','));
     expect(wrong).toHaveLength(21);
     expect(wrong.at(-1)).toContain('and 980 more faults');

@@ -95,7 +95,7 @@ describe('familyRecords()', () => {
     ]);
   });
 
-  it('tells every fault of the records, with that of their digest', async () => {
+  it('reports every fault of the records, with that of their digest', async () => {
     const { error } = await read(await plan('bad.csv', 'f'.repeat(64)));
     expect(error).toBeInstanceOf(InputError);
     expect(told(error)).toEqual([

@@ -64,7 +64,7 @@ describe('simulatedGears()', () => {
     expect(busiest).toBeCloseTo(load, 2);
   });
 
-  it('never gives a device more time than there is, and tells what is not answered as endless', () => {
+  it('never gives a device more time than there is, and reports what is not answered as endless', () => {
     const { latenciesNs, busiest } = runOf(
       { ...CASCADE, sloMs: 20, gears: [{ toRps: 1000, steps: [{ model: 1 }] }] },
       { rps: 400, durationNs: 20e9 },

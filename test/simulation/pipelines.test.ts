@@ -174,7 +174,7 @@ describe('a simulation of a pipeline', () => {
     expect(report.cost).toEqual({ total: expect.closeTo(4, 9), perHour: expect.closeTo(144, 9), overS: 100 });
   });
 
-  it('tells in the currency of the cluster what devices cost that come and go', async () => {
+  it('reports in the currency of the cluster what devices cost that come and go', async () => {
     const cluster = { ...forked.cluster, currency: 'EUR' };
     const setup = setupOf({ ...forked, cluster }, 50);
     const run = await runSimulation(setup, {});

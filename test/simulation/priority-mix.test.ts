@@ -12,7 +12,7 @@ describe('priorityMix()', () => {
     });
   });
 
-  it('tells what is wrong with shares', () => {
+  it('reports what is wrong with shares', () => {
     expect(priorityMix('1=2', undefined)).toMatchObject({ faults: [{ option: 'priorities' }] });
   });
 });

@@ -226,7 +226,7 @@ describe('simulate()', () => {
     ]);
   });
 
-  it('tells the events of an instant in order: transfers, executions, starts, the timer, arrivals', () => {
+  it('reports the events of an instant in order: transfers, executions, starts, the timer, arrivals', () => {
     const order = ['transferred', 'executed', 'started', 'due', 'arrived', 'decide'];
     const together = new Set<string>();
     for (let seed = 1; seed <= 20; seed++) {

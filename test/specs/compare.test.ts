@@ -302,7 +302,7 @@ describe('compareSpec() with a budget', () => {
 });
 
 describe('a class that no profile has', () => {
-  it('is told in comparisons, and in answers without a plan', async () => {
+  it('is reported in comparisons, and in answers without a plan', async () => {
     const { path, problem } = await writeRandomSpec(folder, 1);
     const devices = { ...problem.cluster.devices, c0: { count: 3, hourlyCost: 1 } };
     const spec = JSON.parse(await readFile(path, 'utf8')) as PooledSpec;

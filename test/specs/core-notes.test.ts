@@ -35,7 +35,7 @@ function serversOf(perServer: number | undefined, count?: number): OpenCluster {
 describe('serverNotes()', () => {
   const fourCores = profileOf({ A: cpu(2) }, { name: 'elsewhere', threads: 4 });
 
-  it('tells of classes of which a server has more than the cores of the host that measured them', async () => {
+  it('reports classes of which a server has more than the cores of the host that measured them', async () => {
     const [note, ...more] = await serverNotes(serversOf(2), [fourCores]);
     expect(more).toEqual([]);
     expect(note).toContain('A: the cluster has 2 of them on one server, and if that is like the host that');
@@ -62,7 +62,7 @@ describe('serverNotes()', () => {
     expect(await serverNotes(serversOf(2), [whole])).toHaveLength(1);
   });
 
-  it('says nothing where a profile does not tell the cores of its host', async () => {
+  it('says nothing where a profile does not report the cores of its host', async () => {
     expect(await serverNotes(serversOf(2), [profileOf({ A: cpu(9) })])).toEqual([]);
     expect(await serverNotes(serversOf(2), [profileOf({ A: cpu(9) }, { name: 'x' })])).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('serverNotes()', () => {
 describe('hereNotes()', () => {
   const here = { name: hostname(), threads: hostThreads() };
 
-  it('tells where this host measured all CPUs of a plan and has too few cores for them', async () => {
+  it('says where this host measured all CPUs of a plan and has too few cores for them', async () => {
     const profiles = [profileOf({ A: cpu(1), B: cpu(1), G: { provider: 'cuda' } }, here)];
     const classes = { A: { used: hostThreads() }, B: { used: 0 }, G: { used: 3 } };
     const [note] = await hereNotes(classes, profiles);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { endedReasons } from '../../src/specs/ended-reasons.js';
 
 describe('endedReasons()', () => {
-  it('tells what was in the way, and else what ended the search', () => {
+  it('reports what was in the way, and else what ended the search', () => {
     const text = 'batches wait for links';
     expect(endedReasons({ limit: 'work', reasons: [{ text }] })).toEqual([text]);
     const said = (['time', 'work', 'interrupted', undefined] as const).map((limit) =>

@@ -30,7 +30,7 @@ models:
   - { profile: gone.json, sloMs: 120 }
 `;
 
-it('solveSpec() tells unknown keys, missing files and wrong options in one round', async () => {
+it('solveSpec() reports unknown keys, missing files and wrong options in one round', async () => {
   await writeFile(at('spec.yaml'), SPEC);
   const faults = await faultsOf(solveSpec(at('spec.yaml'), { baseline: 'dart-r', explain: true }));
   expect(faults).toEqual([
@@ -138,7 +138,7 @@ describe('a required value that is wrong', () => {
 });
 
 describe('options', () => {
-  it('that the kind refuses are told with missing files, in every command that plans', async () => {
+  it('that the kind refuses are reported with missing files, in every command that plans', async () => {
     await writeFile(at('spec.yaml'), SPEC.replace(', wieght: 2', ''));
     expect(await faultsOf(solveSpec(at('spec.yaml'), { frontier: true }))).toEqual([
       '`frontier` is for specs of kind cascade',
@@ -157,7 +157,7 @@ describe('options', () => {
     ]);
   });
 
-  it('that name a class which the cluster has not are told with values that are wrong', async () => {
+  it('that name a class which the cluster has not are reported with values that are wrong', async () => {
     await writeFile(
       at('spec.yaml'),
       SPEC.replace(', wieght: 2', '')
@@ -169,7 +169,7 @@ describe('options', () => {
     expect(faults).toContainEqual(expect.stringContaining('/sloMs'));
   });
 
-  it('that do not go with the spec are told with what is wrong in it and with mixes', async () => {
+  it('that do not go with the spec are reported with what is wrong in it and with mixes', async () => {
     await writeFile(
       at('spec.yaml'),
       SPEC.replace(', wieght: 2', '').replace(

@@ -98,7 +98,7 @@ describe.each(Object.entries(REFUSED))('solveSpec() of a spec, %s,', (which, { n
       );
   });
 
-  it('tells of all that it does not take at once', async () => {
+  it('reports all that it does not take at once', async () => {
     const given = OPTIONS.filter((name) => refused[name] !== undefined);
     // A baseline and the literal formulation are refused together, whatever is solved.
     const asked = given.filter((name) => name !== 'literal' || !given.includes('baseline'));
@@ -127,7 +127,7 @@ describe('compareSpec()', () => {
 });
 
 describe('refuseForSeveral()', () => {
-  it('tells of all options that are for one spec', () => {
+  it('reports all options that are for one spec', () => {
     const given = Object.assign({}, ...Object.values(GIVEN)) as SolveOptions;
     const faults = ['gap', 'baseline', 'explain', 'measure', 'hold', 'literal'].map((name) => ({
       ...placeOf(name as KindOption),

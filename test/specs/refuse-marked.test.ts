@@ -42,7 +42,7 @@ async function faultsOf(made: Promise<unknown>): Promise<string[]> {
 }
 
 describe('Imported and emulated figures', () => {
-  it('are told in the notes of a plan, and of its baselines, simulations and sweeps', async () => {
+  it('are reported in the notes of a plan, and of its baselines, simulations and sweeps', async () => {
     const output = join(folder, 'plan.json');
     const solved = await solveSpec(spec, { output });
     const notes = solved.outcome === 'plan' ? solved.plan.notes : undefined;
@@ -62,7 +62,7 @@ describe('Imported and emulated figures', () => {
     ]);
   });
 
-  it('are told and refused by a comparison only where a mix has such a class', async () => {
+  it('are reported and refused by a comparison only where a mix has such a class', async () => {
     const asked = { threads: 1, strictProfile: true };
     expect(await faultsOf(compareSpec(spec, { ...asked, mixes: ['C0=1', 'C0=2'] }))).toEqual([
       'was imported from the files of another tool',

@@ -78,7 +78,7 @@ describe('solveSpec() explains a plan', () => {
     }
   }
 
-  it('only in part when it is interrupted, and tells so, while the plan is written all the same', async () => {
+  it('only in part when it is interrupted, and reports so, while the plan is written all the same', async () => {
     const abort = new AbortController();
     const output = join(folder, 'interrupted.json');
     const solved = planned(

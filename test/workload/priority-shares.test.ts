@@ -8,7 +8,7 @@ const faultsOf = (text: string) => {
 };
 
 describe('priorityShares()', () => {
-  it('tells what is wrong, with the text', () => {
+  it('reports what is wrong, with the text', () => {
     expect(faultsOf('1=0.1;2=0.9')).toEqual([
       'is "1=0.1;2=0.9", and not priority=share with commas between, such as 1=0.1,2=0.9',
     ]);

@@ -30,7 +30,7 @@ describe('chainFaults()', () => {
       expect({ seed, faults: faultsOf(randomChain(streamOf(seed, 'chain'))) }).toEqual({ seed, faults: [] });
   });
 
-  it('tells all that is wrong with names, components, inputs and chances at once', () => {
+  it('reports all that is wrong with names, components, inputs and chances at once', () => {
     const chain = chainOf(
       [
         step('one', [
@@ -59,7 +59,7 @@ describe('chainFaults()', () => {
     ]);
   });
 
-  it('takes chances whose decimals sum to 1 but for rounding', () => {
+  it('takes chances whose decimals sum to 1 except for rounding', () => {
     const thirds = ['one', 'two', 'end'].map((to) => ({ to, chance: 0.3333333 }));
     expect(faultsOf(chainOf([step('one', thirds), step('two')]))).toEqual([]);
     const fewer = thirds.map(({ to }) => ({ to, chance: 0.333 }));

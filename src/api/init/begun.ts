@@ -44,7 +44,7 @@ export interface Begun {
   readonly spec: ArtifactTypes[BegunKind];
   readonly cluster: OpenCluster;
   readonly notes?: readonly string[];
-  /** Whether records are to be made before the spec can be solved. */
+  /** lacksRecords says whether records are to be made before the spec can be solved. */
   readonly lacksRecords?: boolean;
 }
 
@@ -59,7 +59,7 @@ interface Beginning {
   readonly begin: (asked: Asked) => Promise<Begun>;
   /** How its SLO follows from those of its models; absent where each model has its own. */
   readonly sloFrom?: 'sum' | 'largest';
-  /** Whether plans are compared by what devices cost. */
+  /** isPriced says whether plans are compared by what devices cost. */
   readonly isPriced?: boolean;
   readonly takesRecords?: boolean;
 }
@@ -132,7 +132,10 @@ async function cascadeBegun(asked: Asked): Promise<Begun> {
   return { texts, spec, cluster: clusterIn(asked, texts, spec.cluster), lacksRecords: true, notes };
 }
 
-/** workflowBegun begins a workflow that calls the models one after another. What it calls in truth only its program knows. */
+/**
+ * workflowBegun begins a workflow that calls the models one after another. Only the program knows which calls
+ * it makes in truth.
+ */
 async function workflowBegun(asked: Asked): Promise<Begun> {
   const { content, profiles } = asked;
   const names = stageNames(content.models);
@@ -170,7 +173,7 @@ async function solvable(asked: Asked, texts: Texts): Promise<Begun> {
   try {
     await describedSpec({ ...begun, kind, value, path: output } as Loaded<SpecKind>, new FilesRead(files));
   } catch (error) {
-    // What is wrong with a cluster that exists already is told of its file.
+    // Faults of a cluster that exists already are reported of its file.
     if (!(error instanceof InputError) || existing !== undefined) throw error;
     throw new InputError(task, error.faults, error.advice);
   }

@@ -28,7 +28,7 @@ export interface InitClusterOptions {
   readonly fromKubectl?: string | undefined;
   /** A file with the answer of `ray list nodes --format json`, or of another interface of Ray; `-` is stdin. */
   readonly fromRay?: string | undefined;
-  /** Whether a file that exists is replaced. */
+  /** force says whether a file that exists is replaced. */
   readonly force?: boolean | undefined;
   /** The file that the cluster is written to; nothing is written without it. */
   readonly output?: string | undefined;
@@ -38,9 +38,9 @@ export interface InitClusterOptions {
 export interface InitCluster {
   /** The cluster's YAML, with its comments. */
   readonly text: string;
-  /** What the text says, with the schema and the version of the format. */
+  /** The cluster that the text holds, with the schema and the version of the format. */
   readonly cluster: OpenCluster;
-  /** What was left out or guessed, and what nodes do not tell. */
+  /** The notes on what was left out or guessed, and on what nodes do not have. */
   readonly notes: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const NOT_TOLD =
   'networkGbps is a proposal, since nodes do not tell it: put in the bandwidth of your servers';
 
 /**
- * initCluster begins a cluster from the nodes that Kubernetes or Ray tells: classes by the product of their GPUs, or by the
+ * initCluster begins a cluster from the nodes that Kubernetes or Ray reports: classes by the product of their GPUs, or by the
  * label `inferplan/class`, with counts, servers, memory and shares. It writes the cluster where that is named, and specs can
  * name it as it is. The same nodes, in any order, give the same bytes.
  * @throws InputError with every fault of the options and the nodes, where a file exists and `force` is not set, or where it

@@ -52,7 +52,7 @@ export interface InitOptions {
   readonly useCluster?: string | undefined;
   /** The records of a cascade, which are then read too; by default the spec names `records.csv` beside it. */
   readonly records?: string | undefined;
-  /** Whether files that exist are replaced. */
+  /** force says whether files that exist are replaced. */
   readonly force?: boolean | undefined;
   /** The file that the spec is written to; nothing is written without it. */
   readonly output?: string | undefined;
@@ -62,15 +62,15 @@ export interface InitOptions {
 export interface InitSpec {
   /** The spec's YAML, with its comments. */
   readonly text: string;
-  /** What the text says, with the schema and the version of the format. */
+  /** The spec that the text holds, with the schema and the version of the format. */
   readonly spec: ArtifactTypes[BegunKind];
   readonly cluster: OpenCluster;
   readonly models: readonly ProposedModel[];
   /** The SLO of a pipeline or cascade as a whole. */
   readonly slo?: WholeSlo;
-  /** What is to be done to the spec before it can be solved. */
+  /** The notes on what is to be done to the spec before it can be solved. */
   readonly notes: readonly string[];
-  /** Whether records are to be made before the spec can be solved. */
+  /** lacksRecords says whether records are to be made before the spec can be solved. */
   readonly lacksRecords: boolean;
 }
 

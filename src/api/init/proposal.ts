@@ -4,7 +4,10 @@ import { type DeviceProfile, type Loaded, type Profile, wholeLatencyUs } from '.
 /** ProposedClass is a device class as the profiles know it. */
 export interface ProposedClass {
   readonly name: string;
-  /** One device for each model that was measured on the class, so that every model can be served. */
+  /**
+   * The number of models that were measured on the class: one device for each, so that every model can be
+   * served.
+   */
   readonly count: number;
   /** The virtual sizes that every profile with the class has. */
   readonly virtual: readonly number[];

@@ -13,9 +13,12 @@ export interface SpecContent {
   readonly slo?: WholeSlo;
   /** The rate that is proposed for all models. */
   readonly rps: number;
-  /** Whether plans are compared by what devices cost, so that each class needs a price. */
+  /** isPriced says whether plans are compared by what devices cost, so that each class needs a price. */
   readonly isPriced?: boolean;
-  /** What the devices of workflows need, which hold several components and load them: a memory for each class that does not tell its own. */
+  /**
+   * The memory of devices of workflows, which hold several components and load them, for each class that does
+   * not say its own.
+   */
   readonly memoryGiB?: number;
 }
 

@@ -12,14 +12,14 @@ import {
 export interface ComponentContent {
   readonly name: string;
   readonly outputBytes: number;
-  /** Whether its profile says how large its weights are. */
+  /** hasWeights says whether its profile says how large its weights are. */
   readonly hasWeights: boolean;
 }
 
 /** WorkflowContent is the content of a workflow's spec, with a component for each model. */
 export interface WorkflowContent extends SpecContent {
   readonly components: readonly ComponentContent[];
-  /** Those of the inputs of the first component, 0 where its profile does not know them. */
+  /** The bytes of the inputs of the first component, 0 where its profile does not know them. */
   readonly requestBytes: number;
 }
 

@@ -94,7 +94,10 @@ function compared(
   };
 }
 
-/** verifiedAnswers compares which models of a cascade answered, in the order of the cascade, where the server told. */
+/**
+ * verifiedAnswers compares which models of a cascade answered, in the order of the cascade, where the server
+ * reported them.
+ */
 export function verifiedAnswers(
   { cascade }: SimulationReport,
   { answeredBy: told }: LoadDocument,
@@ -109,7 +112,10 @@ export function verifiedAnswers(
   return { answeredBy };
 }
 
-/** differenceCheck judges whether the simulated and the live attainment are as near as is allowed. One of no request counts as 0. */
+/**
+ * differenceCheck judges whether the simulated and the live attainment are as near as is allowed. A side
+ * without requests counts as 0.
+ */
 export function differenceCheck(
   allowed: number,
   figures: readonly VerifiedFigure[],

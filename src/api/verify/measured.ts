@@ -72,7 +72,7 @@ export function executedFaults(parts: readonly PlanPart[], served: readonly Load
 
 function factorOf({ batch, measured, medianUs }: LoadExecutions, part: PlanPart) {
   const plannedUs = part.latencyUsByBatch[batch - 1];
-  // A server tells how long the batches of a stage take, whichever class executes them.
+  // A server reports how long the batches of a stage take, whichever class executes them.
   if (part.otherClasses !== undefined) return {};
   if (medianUs === undefined || measured < LEAST_MEASURED || !plannedUs) return {};
   return { factor: medianUs / plannedUs };

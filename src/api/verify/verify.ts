@@ -63,7 +63,9 @@ const LEAST_SLO_MS = 1e-3;
 export interface VerifyOptions extends Strictness {
   /** The plan, or the bundle, that the server served. */
   readonly plan: string;
-  /** What the models of a gear plan say of samples, in place of the records that the plan was made from. */
+  /**
+   * The records of what a gear plan's models say of samples, in place of those that the plan was made from.
+   */
   readonly records?: string | undefined;
   /** An engine profile: what the engine of the load takes beside its devices, in place of what the plan says of it. */
   readonly engine?: string | undefined;
@@ -78,7 +80,7 @@ export interface VerifyOptions extends Strictness {
 
 /**
  * verifyLoad compares a load report with a simulation of the same arrivals by the plan that was served, and says what
- * the differences come from. It is simulated by the scheduler that the server ran, where the report tells, else by that
+ * the differences come from. It is simulated by the scheduler that the server ran, where the report says which, else by that
  * of the plan. Transfers take no time in it, as on a server. It writes the verification, and corrected
  * profiles, where they are named.
  * @param path the load report

@@ -4,7 +4,7 @@ import { differ, faultOf, isShare } from '../figures.js';
 import { rowBytes, tensorFaults } from '../stages/index.js';
 import { intervalFaults } from './interval-faults.js';
 
-/** Load shares are written to so many parts of 1. */
+/** Load shares are written to this many parts of 1. */
 const WRITTEN_PARTS = 10_000;
 /** Shares of time may be written with six digits. */
 const SHARE_ROUNDING = 1e-6;

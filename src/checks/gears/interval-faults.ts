@@ -1,12 +1,12 @@
 import { type AccuracyInterval, type Fault, fault } from '../../formats/index.js';
 
-/** A normal variable lies within so many deviations with a probability of 95 %. */
+/** A normal variable lies within this many deviations with a probability of 95 %. */
 const DEVIATIONS = 1.959963984540054;
 
 /** Quantiles of a normal variable are known to so much. */
 const ROUNDING = 1e-6;
 
-/** intervalFaults finds an interval that is not Wilson's of a share among so many samples. */
+/** intervalFaults finds an interval that is not Wilson's of a share among a given number of samples. */
 export function intervalFaults(share: number, interval: AccuracyInterval | undefined, at: string): Fault[] {
   if (interval === undefined) return [];
   const wanted = wilson(share, interval.samples);

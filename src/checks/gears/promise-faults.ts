@@ -9,10 +9,10 @@ import {
 
 const ROUNDING = 1e-9;
 
-/** A rate is confirmed by so many runs, with intervals of this confidence, */
+/** A rate is confirmed by this many runs, with intervals of this confidence, */
 const CONFIRMING_SEEDS = 8;
 const CONFIDENCE = 0.95;
-/** from this seed on, or from one that lies so many steps further. */
+/** from this seed on, or from one that lies this many steps further. */
 const FIRST_SEED = 201;
 const SEEDS_APART = 1_000;
 /** The first range, whose lower end is no load, is confirmed at these shares of its highest rate. */

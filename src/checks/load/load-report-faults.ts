@@ -14,13 +14,13 @@ import { outcomeFaults, partFaults, type SloOf } from './outcome-faults.js';
 import { servedFaults } from './served-faults.js';
 
 const ROUNDING = 1e-9;
-/** Random counts and spreads are believed within so many standard deviations, */
+/** Random counts and spreads are believed within this many standard deviations, */
 const DEVIATIONS = 8;
-/** and counts that follow from whole seconds and gaps within so many requests. */
+/** and counts that follow from whole seconds and gaps within this many requests. */
 const MORE_REQUESTS = 8;
 /** Gaps that differ by less than this share of their mean come at even times. */
 const EVEN = 0.01;
-/** A client that is so many seconds behind when its time is over stops sending. */
+/** A client that is this many seconds behind when its time is over stops sending. */
 const BEHIND_S = 1;
 
 /**

@@ -8,7 +8,7 @@ type DrawnGraph = Pick<PipelinePlan, 'exclusive'> & {
 /** Where a request comes from, which no stage may be called. */
 const REQUEST = 'request';
 const MOST_STAGES = 64;
-/** The edges of a stage that a verdict of 32 bits with a sign tells apart. */
+/** The edges of a stage that a verdict of 32 bits with a sign distinguishes. */
 const MOST_CONDITIONAL = 31;
 /** Probabilities may be written with six digits. */
 const ROUNDING = 1e-6;

@@ -144,7 +144,7 @@ function seatFaults({ models, placement }: CheckedPlan, { devices }: Cluster): F
   return told;
 }
 
-/** Whether two entries may share a GPU. */
+/** haveOneOwner says whether two entries may share a GPU. */
 function haveOneOwner(a: Placement, b: Placement, rule: AskedPlanner['wholeGpusPer']): boolean {
   switch (rule) {
     case 'pool':

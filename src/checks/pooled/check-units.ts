@@ -136,7 +136,10 @@ function layersUs(figures: Figures, profile: Profile, first: number, end: number
   return us + (first === 0 ? 0 : addedBefore(first, { figures, before, blocks }));
 }
 
-/** What the cut before a layer adds, which is never less than 0: inside a block the mean of those between blocks. */
+/**
+ * The time that the cut before a layer adds, which is never less than 0: inside a block the mean of those
+ * between blocks.
+ */
 function addedBefore(
   layer: number,
   { figures, before, blocks }: { figures: Figures; before: readonly number[]; blocks: readonly number[] },
@@ -148,7 +151,7 @@ function addedBefore(
   return Math.max(0, block > 0 && block < blocks.length ? (added[block] as number) : mean);
 }
 
-/** What each cut adds: figure k is of the cut before block k, and figure 0 is 0. */
+/** The time that each cut adds: figure k is of the cut before block k, and figure 0 is 0. */
 function addedByCuts({ pairs, whole }: Figures, blocks: readonly number[]): number[] {
   const known = pairs?.every((us) => us !== null) ? (pairs as number[]) : undefined;
   if (blocks.length < 2 || (known === undefined && whole === undefined)) return blocks.map(() => 0);

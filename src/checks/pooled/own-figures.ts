@@ -34,7 +34,10 @@ export function ownFigureFaults(plan: PooledPlan): Fault[] {
   ];
 }
 
-/** Whether any server is named by its class and number, as planners name them; a plan that others made may name them all otherwise. */
+/**
+ * isNumbered says whether any server is named by its class and number, as planners name them; a plan that
+ * others made may name them all otherwise.
+ */
 function isNumbered({ placement }: PooledPlan): boolean {
   return placement.some((place) => !Number.isNaN(gpuNumber(place, 1)));
 }
@@ -88,7 +91,7 @@ function pipelineFaults(plan: PooledPlan, { pipeline, model, blocks }: OfModel, 
     const after = partitions[k + 1];
     const range = partition.layers ?? partition.blocks;
     const begins = next;
-    // What comes after a partition without a range is not told as missing too.
+    // The blocks after a partition without a range are not reported as missing too.
     next = range?.[1] ?? (after?.layers ?? after?.blocks)?.[0] ?? blocks;
     totalUs += fullUs(partition) + partition.batch * transferUs(plan, partition, after);
     const path = `${at}/partitions/${k}`;

@@ -5,13 +5,13 @@ import type { CheckedPlan } from './question.js';
 
 const ROUNDING = 1e-9;
 
-/** A promise is confirmed by runs of so many seeds, with intervals of this confidence, */
+/** A promise is confirmed by runs of this many seeds, with intervals of this confidence, */
 const CONFIRMING_SEEDS = 8;
 const CONFIDENCE = 0.95;
-/** from this seed on, or from one that lies so many steps further. */
+/** from this seed on, or from one that lies this many steps further. */
 const FIRST_SEED = 201;
 const SEEDS_APART = 1_000;
-/** Every model gets so many requests in a run, which lasts so many times the longest SLO, */
+/** Every model gets this many requests in a run, which lasts this many times the longest SLO, */
 const LEAST_REQUESTS = 20_000;
 const LEAST_SLOS = 60;
 /** unless that were more requests in all, of which those that fill the queues take no more than this share. */

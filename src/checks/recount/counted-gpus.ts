@@ -3,16 +3,16 @@ import type { OpenCluster, StagePlacement } from '../../formats/index.js';
 /** CountedGpu is a GPU of a placement, or a row of consecutive ones that hold the same. */
 export interface CountedGpu {
   readonly class: string;
-  /** What it is called in a fault: the first of the row. */
+  /** The name in faults: the first of the row. */
   readonly name: string;
   /** The number of GPUs in the row. */
   readonly alike: number;
   /** The numbers of the first and the last of them in its class, from 0; where its server has no number, the first is on that. */
   readonly first: number;
   readonly last?: number;
-  /** What each of them holds. */
+  /** The placements that each of them holds. */
   readonly held: readonly StagePlacement[];
-  /** Whether any device of it is up. */
+  /** isUp says whether any device of it is up. */
   readonly isUp: boolean;
 }
 

@@ -33,15 +33,15 @@ interface PlacedStage {
 }
 
 /**
- * Whether the memory that a plan's models take follows from the weights that it tells. A cascade's spec may say itself how
- * much memory its models take, which its plan does not have.
+ * IS_WEIGHED says whether the memory that a plan's models take follows from the weights that it tells. A
+ * cascade's spec may say itself how much memory its models take, which its plan does not have.
  */
 const IS_WEIGHED: Readonly<Record<Placed['kind'], boolean>> = { 'pipeline-plan': true, 'gear-plan': false };
 
 const TOLERANCE = 1e-9;
 
 /**
- * recountFaults counts what a plan uses, from its placement alone, and tells where its stages, its classes, its price or
+ * recountFaults counts what a plan uses, from its placement alone, and reports where its stages, its classes, its price or
  * its cluster say something else: replicas and standby devices of each stage, GPUs of each class in use and on standby,
  * which are together no more than are free, GPUs that are there and hold no more than fits, also by the weights of models
  * where these and the memory are known, and what all of it costs.

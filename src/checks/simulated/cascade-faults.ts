@@ -1,7 +1,7 @@
 import { type Fault, fault, type SimulatedCascade, type SimulationReport } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween, rangeFaults, shareFaults } from '../figures.js';
 
-/** Counts are told as shares, which give them up to rounding. */
+/** Counts are reported as shares, which give them up to rounding. */
 const NEAR_COUNT = 1e-6;
 
 /** cascadeFaults finds where what a run says of the answers and gears of a cascade contradicts itself. */

@@ -14,7 +14,7 @@ export function isScaled(pools: readonly SimulatedPool[]): boolean {
 
 /** simulatedDeviceFaults finds where batches, devices, their times, links and prices of a run contradict one another. */
 export function simulatedDeviceFaults(report: SimulationReport, spanS: number | undefined): Fault[] {
-  // What devices did for workflows is counted until all of it had ended.
+  // The work of devices for workflows is counted until all of it had ended.
   const countedS = report.workflows?.overS ?? spanS;
   const faults = [
     ...report.pools.flatMap((pool, p) => poolFaults(pool, `/pools/${p}`)),

@@ -2,11 +2,11 @@ import { largestOf } from '../../collections/index.js';
 import { type Fault, fault, type SimulatedExecution, type SimulatedWorkload } from '../../formats/index.js';
 import { addedUp, givenFaults, isBetween } from '../figures.js';
 
-/** Random counts are believed within so many standard deviations, and so many requests. */
+/** Random counts are believed within this many standard deviations, and this many requests. */
 const DEVIATIONS = 8;
 const MORE_REQUESTS = 8;
 
-/** A load so many times as varied as Poisson's needs so many requests, before these say something of its rate. */
+/** A load this many times as varied as Poisson's needs this many requests, before these say something of its rate. */
 const LEAST_OF_VARIED = 100;
 
 /** workloadFaults finds where the load that was asked for contradicts itself. */

@@ -25,9 +25,12 @@ export interface RequestsOf {
   /** The share by which percentiles may be off. */
   readonly off: number;
   readonly sloMs?: number;
-  /** Whether stages run side by side, whose times may add up to more than a request takes. */
+  /** isGraph says whether stages run side by side, whose times may add up to more than a request takes. */
   readonly isGraph: boolean;
-  /** Whether it is told where the time of requests went: not of workflows, whose tasks run side by side. */
+  /**
+   * isSplit says whether the report says where the time of requests went: not of workflows, whose tasks run
+   * side by side.
+   */
   readonly isSplit?: boolean;
 }
 
@@ -80,7 +83,7 @@ export function invalidFaults(
   return rangeFaults(invalidRate, [least, most], { at: `${at}/invalidRate`, by: 'the counts' });
 }
 
-/** splitFreeFaults finds figures of where time went, of which nothing is told. */
+/** splitFreeFaults finds figures of where time went, of which nothing is reported. */
 function splitFreeFaults({ splitMs, invalidRate }: SimulatedRequests, at: string): Fault[] {
   return Object.entries({ splitMs, invalidRate }).flatMap(([name, value]) =>
     value === undefined

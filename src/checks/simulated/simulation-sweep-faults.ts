@@ -12,7 +12,7 @@ import { executionFaults } from './load-faults.js';
 /** The largest load is found in steps of 1/100. */
 const STEP = 0.01;
 const NEAR = 1e-9;
-/** Random counts are believed within so many standard deviations, and so many requests. */
+/** Random counts are believed within this many standard deviations, and this many requests. */
 const DEVIATIONS = 8;
 const MORE_REQUESTS = 8;
 

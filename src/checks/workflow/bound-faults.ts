@@ -175,7 +175,8 @@ function leastOfRun({ requestBytes, tasks, reads }: Run, { batches, frontNs }: L
     }
   }
   const taken = new Set(tasks.flatMap(({ inputs }) => inputs));
-  // What was read before a call comes to the front in any case; it is part of the latency of that call.
+  // An output that was read before a call comes to the front in any case; it is part of the latency of that
+  // call.
   const comesBack = (t: number): boolean => (reads === undefined ? !taken.has(t) : reads.includes(t));
   return {
     latencyNs: largestOf(tasks.map((_, t) => (comesBack(t) ? frontOf(t) : (endNs[t] as number)))),

@@ -3,7 +3,7 @@ import { type Fault, fault, type NextCallCount, type PlannedWorkflow } from '../
 import { addedUp, faultOf } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
 
-/** Histories are counted for so many calls back. */
+/** Histories are counted for this many calls back. */
 const MOST_AFTER = 2;
 
 /**

@@ -11,8 +11,8 @@ const SHARE_ROUNDING = 1e-6;
 const ROUNDING = 1e-9;
 
 /**
- * workflowPlanFaults finds where a plan contradicts itself. What its figures say is looked at where all that they are of is right. The
- * rules of chains and of schedulers are not here.
+ * workflowPlanFaults finds where a plan contradicts itself. A figure is checked where all that it is computed
+ * from has no fault. The rules of chains and of schedulers are not here.
  */
 export function workflowPlanFaults(plan: CheckedWorkflows): Fault[] {
   const faults = [

@@ -9,7 +9,7 @@ import { addedUp, faultOf, givenFaults, isBetween, rangeFaults } from '../figure
 import type { CheckedWorkflows } from './checked-workflows.js';
 
 const ROUNDING = 1e-9;
-/** Counts are told as shares, which give them up to rounding. */
+/** Counts are reported as shares, which give them up to rounding. */
 const NEAR_COUNT = 1e-6;
 
 /** sampleFaults finds where the figures of a plan's sample, its objective and its bounds contradict one another. */

@@ -98,7 +98,7 @@ async function policyWords(typed: string): Promise<string[]> {
 /** The arguments that are no files, among those without choices. */
 const NOT_FILES = ['device', 'url'];
 
-/** takesFile tells whether the last of these words stands where a file or a folder may. */
+/** takesFile returns whether the last of these words stands where a file or a folder may. */
 function takesFile(program: Command, words: readonly string[]): boolean {
   const [last = '', before = ''] = [words.at(-1), words.at(-2)];
   let command = program;

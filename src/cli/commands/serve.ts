@@ -143,7 +143,7 @@ async function serveUntilStopped(context: Context, options: Options, bundle: str
   }
 }
 
-/** started starts a server, and tells what it says from then on. */
+/** started starts a server, and reports what it says from then on. */
 async function started(
   { terminal, signal, progress, inFlags }: Context,
   options: Options,

@@ -14,7 +14,10 @@ export interface LintedBundle {
 /** LintRule is one thing that the files of a bundle must keep. */
 export interface LintRule {
   readonly name: string;
-  /** Whether the engine refuses what breaks it, or serves otherwise than planned; else it only may go wrong. */
+  /**
+   * breaks says whether the engine refuses what breaks it, or serves otherwise than planned; else it only may
+   * go wrong.
+   */
   readonly breaks: 'fault' | 'warning';
   /** check finds where a bundle breaks it. */
   check(bundle: LintedBundle): Iterable<RuleFinding>;

@@ -1,7 +1,7 @@
 import type { LintRule, RuleFinding } from './lint.js';
 import type { Place } from './yaml-file.js';
 
-/** One error of syntax brings many others after it. */
+/** A single error of syntax brings many others after it. */
 const MOST_ERRORS = 3;
 
 /** FieldsOf says which fields a map may have, what each must be, and which it must have. */
@@ -97,7 +97,7 @@ const SIMPLE: Readonly<
   any: { is: () => true, said: 'anything' },
 };
 
-/** isMap tells whether a value of YAML is a map. */
+/** isMap returns whether a value of YAML is a map. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,7 +10,7 @@ export type Place = readonly (string | number)[];
 
 /** YamlFile is a text of YAML, whose values are looked up with the lines that they stand on. */
 export class YamlFile {
-  /** What is wrong with the text as YAML, with lines. */
+  /** The faults of the text as YAML, with lines. */
   readonly errors: readonly { readonly line: number; readonly message: string }[];
   readonly values: readonly unknown[];
   private readonly lines: LineCounter;

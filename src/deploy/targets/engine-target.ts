@@ -41,9 +41,9 @@ export interface Engine<T extends DeployTarget> {
   check?(deployment: Deployment): void;
   /** files gives the texts of the engine's files by their paths in the bundle, with a README. */
   files(bundle: EngineBundle): ReadonlyMap<string, string>;
-  /** What the files must keep. */
+  /** The rules that the files must keep. */
   readonly rules: readonly LintRule[];
-  /** isProgram tells whether a file's mode is to let it be run. */
+  /** isProgram returns whether a file's mode is to let it be run. */
   readonly isProgram?: (path: string) => boolean;
   /** place says where the ONNX file of each stage goes in the bundle, where the engine looks for it in a place of its own. */
   readonly place?: (graph: EngineGraph) => readonly string[];
@@ -127,7 +127,7 @@ function refuseLinted(target: DeployTarget, { faults }: LintReport): void {
   if (faults.length > 0) throw new InputError(`deploy the plan for ${target}`, faults.map(lintFault));
 }
 
-/** lintFault tells of a finding as of any fault of a file. */
+/** lintFault reports a finding like any fault of a file. */
 export function lintFault({ rule, file, line, path, message }: LintFinding): Fault {
   const place = line === undefined ? file : `${file}:${line}`;
   return fault(`${path === '' ? '' : `${path}: `}${message} (${rule})`, place);

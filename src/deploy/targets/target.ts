@@ -8,7 +8,10 @@ export interface Deployment {
   readonly plan: ServedPlan;
   /** The plan file's bytes, which are copied as they are. */
   readonly planBytes: Uint8Array;
-  /** One entry per model of a pooled plan, per component of a workflow plan, or per stage of another plan, in the plan's order. */
+  /**
+   * The models: one entry per model of a pooled plan, per component of a workflow plan, or per stage of
+   * another plan, in the plan's order.
+   */
   readonly models: readonly DeployedModel[];
   /** The programs of a workflow plan, in the order of its workflows. */
   readonly programs?: readonly ProgramToWrite[] | undefined;

@@ -179,7 +179,10 @@ function slowestOf(plan: PlanBody, m: number): number {
   return Math.max(0, largestOf(takes));
 }
 
-/** Whether a value is beyond the bound of the explained problem, so that no plan of it has this value. */
+/**
+ * passes says whether a value is beyond the bound of the explained problem, so that no plan of it has this
+ * value.
+ */
 function passes({ objective }: PlanBody, value: number): boolean {
   const { kind, bound } = objective;
   return kind === 'throughput' ? value > bound * (1 + SAME) : value < bound * (1 - SAME);

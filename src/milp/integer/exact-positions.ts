@@ -15,7 +15,7 @@ interface PositionBounds {
   readonly upper: GridPlan;
   /** The plan whose pools fill whole GPUs. */
   readonly lower: Candidate;
-  /** Whether the tables hold every column that can be part of a better plan. */
+  /** complete says whether the tables hold every column that can be part of a better plan. */
   readonly complete: boolean;
 }
 

@@ -264,7 +264,7 @@ interface BudgetedTables {
   readonly rule: FillRule;
   /** The tables hold no plan that loses more. */
   readonly budget: number;
-  /** What is served already; its `available` GPUs are divided. */
+  /** The GPUs that the bulk serves already; its `available` GPUs are divided. */
   readonly bulk: Bulk;
 }
 

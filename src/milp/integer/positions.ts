@@ -37,7 +37,7 @@ export interface PositionGoal {
   readonly maxNodes: number;
   /** stop is asked from time to time; true ends the search, as the end of the work does. */
   readonly stop?: Stop;
-  /** What `leastLosses` gives of the table, where several searches share it. */
+  /** The result of `leastLosses` for the table, where several searches share it. */
   readonly need?: Float64Array;
 }
 
@@ -178,7 +178,10 @@ class PositionSearch {
     this.steps = 0;
   }
 
-  /** Whether the cluster has enough GPUs of every class for the positions, each rounded up to whole GPUs. */
+  /**
+   * fillsWhole says whether the cluster has enough GPUs of every class for the positions, each rounded up to
+   * whole GPUs.
+   */
   private fillsWhole(used: Int32Array): boolean {
     for (let k = 0; k < this.classes; k++) {
       let gpus = 0;

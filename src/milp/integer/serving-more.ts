@@ -15,7 +15,7 @@ import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';
 /** The MILP for the sum of rates has this many columns of each model beside those of the plan. */
 const COLUMNS_PER_MODEL = 120;
 
-/** It ends at this gap: the sum is the second objective, and need not be proved. */
+/** The search ends at this gap: the sum is the second objective, and need not be proved. */
 const GAP = 0.01;
 
 /**

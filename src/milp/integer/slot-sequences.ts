@@ -59,8 +59,9 @@ export interface SlotSequence {
   readonly price: number;
   readonly budgetUs: number;
   /**
-   * firstEnds gives where its first partition may end; undefined if there is no other partition, or there are too many
-   * figures. They are found when first asked for, and `count` is told the steps that this takes.
+   * firstEnds gives where its first partition may end; undefined if there is no other partition, or there are
+   * too many figures. They are found when first asked for, and `count` is called with the steps that this
+   * takes.
    */
   readonly firstEnds: (count: (steps: number) => void) => FirstEnds | undefined;
 }
@@ -121,11 +122,11 @@ export function slotSequences(
 
 /** Weights say what is added up over the partitions of a tail. */
 interface Weights {
-  /** What a microsecond of the first partition counts. */
+  /** The weight of a microsecond of the first partition. */
   readonly perUs: number;
   /** The sum of the partitions after it, by cut; undefined if there are none. */
   readonly after: Float64Array | undefined;
-  /** What a microsecond of the transfer to the next partition counts. */
+  /** The weight of a microsecond of the transfer to the next partition. */
   readonly perCrossUs: number;
 }
 

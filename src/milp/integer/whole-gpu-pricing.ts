@@ -102,8 +102,8 @@ export class WholeGpuPricing {
   }
 
   /**
-   * begin places the first partition of a sequence. Which GPUs it needs for the floor, and which it leaves to the others
-   * for what these cost at least, is known for each of its ends.
+   * begin places the first partition of a sequence. For each end of the partition it is known which GPUs the
+   * partition needs for the floor, and which it leaves to the others for the least that these cost.
    */
   private begin(sequence: SlotSequence, worth: number): void {
     const { runner, next } = sequence;

@@ -12,8 +12,8 @@ const LEAST_BLOCK_US = 1;
 export const LEAST_SHARE = 1 / 2;
 
 /**
- * blockRows reads a profile's blocks as rows. What a block takes joined to the one before is its measured latency less
- * what the cut between them adds (`cutOverheads`).
+ * blockRows reads a profile's blocks as rows. The latency of a block that is joined to the one before is its
+ * measured latency less what the cut between them adds (`cutOverheads`).
  */
 export function blockRows(profile: Profile): ProfileRows {
   const units = profile.blocks.length;
@@ -53,7 +53,7 @@ export function blockLatencies({ device, virtual, batch }: Cell): number[] | und
   return device?.blockLatencyUs[virtual]?.[batch]?.map((us) => Math.max(LEAST_BLOCK_US, us ?? 0));
 }
 
-/** overheadsOf gives what each cut between blocks adds, as far as the profile tells; see `cutOverheads`. */
+/** overheadsOf gives what each cut between blocks adds, as far as the profile says; see `cutOverheads`. */
 export function overheadsOf({ device, virtual, batch }: Cell, blockUs: readonly number[]): Float64Array {
   const pairs = device?.pairLatencyUs?.[virtual]?.[batch];
   const pairUs = pairs?.every((us) => us !== null) ? (pairs as number[]) : undefined;

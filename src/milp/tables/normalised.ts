@@ -7,7 +7,7 @@ import type { ClassTable, ModelTable, Slot } from './tables.js';
  * whatever units a spec counts. Powers of two change no digit, so the conversion back is exact.
  */
 export interface Scale {
-  /** One per model: the requests per second that the search counts as 1. */
+  /** The requests per second of each model that the search counts as 1. */
   readonly rps: readonly number[];
   /** The throughput/weight, or the price, that the search counts as 1. */
   readonly value: number;

@@ -113,7 +113,7 @@ function pairFaults(row: readonly (number | null)[], blocks: number, at: string)
   return row.flatMap((us, i) => (us === null ? [] : latencyFaults(us, `${at}/${i}`)));
 }
 
-/** What was timed in one piece took some time. */
+/** timedFaults finds a timed latency that is not above 0, and the other faults of latencies. */
 function timedFaults(us: number, at: string): Fault[] {
   return us > 0 ? latencyFaults(us, at) : [fault(`is ${us}, not a latency`, at)];
 }

@@ -44,7 +44,7 @@ const MOST_VIRTUAL = 1000;
 /** SpecParts is what a pooled spec names. */
 interface SpecParts {
   readonly cluster: Cluster;
-  /** One per model of the spec, in order. */
+  /** The profiles of the spec's models, in order. */
   readonly profiles: readonly ProfileFile[];
   /** The spec's file, which faults name. */
   readonly where: string;

@@ -6,11 +6,17 @@
 export interface SpanLatencies {
   /** The joined time of all units before each cut. Noise may let it fall from one cut to the next. */
   readonly joinedUs: Float64Array;
-  /** What rounding took from each of these sums, so that a short unit behind very long ones keeps its digits. */
+  /**
+   * The part that rounding took from each of these sums, so that a short unit behind very long ones keeps its
+   * digits.
+   */
   readonly roundedOffUs: Float64Array;
   /** The least joined time at each cut and all later ones. */
   readonly leastJoinedUs: Float64Array;
-  /** What a partition takes more because the model is cut before it, by cut; 0 at cut 0. It may be negative. */
+  /**
+   * The time that a partition takes more because the model is cut before it, by cut; 0 at cut 0. It may be
+   * negative.
+   */
   readonly entryUs: Float64Array;
   /** The latencies of timed spans by first cut, then end: NaN where none was timed, and no row where none begins. */
   readonly timedUs: readonly (Float64Array | undefined)[];
@@ -70,7 +76,7 @@ export function spanLatencies(
   const sums = new Float64Array(joinedUs.length + 1);
   const roundedOff = new Float64Array(sums.length);
   joinedUs.forEach((us, i) => {
-    // What is lost by this addition is known exactly (Knuth's TwoSum).
+    // The rounding error of this addition is known exactly (Knuth's TwoSum).
     const before = sums[i] as number;
     const after = before + us;
     const added = after - before;
@@ -108,9 +114,9 @@ export function scaledSpans(
   };
 }
 
-/** CutFigures are the measured latencies in µs that tell what cuts cost. */
+/** CutFigures are the measured latencies in µs from which the costs of cuts follow. */
 export interface CutFigures {
-  /** One figure per block. */
+  /** The figure of each block. */
   readonly blockUs: readonly number[];
   /** The figure k is of blocks k and k + 1 in one piece. */
   readonly pairUs?: readonly number[];

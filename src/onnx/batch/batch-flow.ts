@@ -20,15 +20,23 @@ export interface BatchFlow {
   readonly dims?: Dims;
   /** The tensor's elements, where it is a short vector of numbers, as shapes, axes and scales are. */
   readonly values?: readonly (number | BatchMultiple)[];
-  /** Whether its elements, and not its rows, depend on the size of the batch, as the output of Shape does. */
+  /**
+   * sized says whether its elements, and not its rows, depend on the size of the batch, as the output of
+   * Shape does.
+   */
   readonly sized?: boolean;
-  /** Whether rows are in it in a way that no rule knows. */
+  /** open says whether rows are in it in a way that no rule knows. */
   readonly open?: boolean;
-  /** Whether its rows are the same for all requests, as those of a constant are that is repeated for each row. */
+  /**
+   * alike says whether its rows are the same for all requests, as those of a constant are that is repeated
+   * for each row.
+   */
   readonly alike?: boolean;
-  /** Whether no run gets as far as this, because a node before it cannot run on what it is given. */
+  /**
+   * never says whether no run gets as far as this, because a node before it cannot run on what it is given.
+   */
   readonly never?: boolean;
-  /** Whether it is a constant of zeros only, as an initial state is. */
+  /** zeros says whether it is a constant of zeros only, as an initial state is. */
   readonly zeros?: boolean;
 }
 

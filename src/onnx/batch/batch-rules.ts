@@ -56,12 +56,18 @@ import {
 
 type Rule = (node: RuleNode) => RuleResult;
 
-/** These work element by element on one tensor; further inputs are parameters (bounds, scales) without the batch. */
+/**
+ * These operators work element by element on one tensor; further inputs are parameters (bounds, scales)
+ * without the batch.
+ */
 const UNARY =
   'Relu FastGelu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
 const BROADCAST =
   'BiasGelu Add Sub Mul Div Pow Max Min Sum Mean Mod And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor';
-/** These take [batch, channels, …] and work on each row by itself, as long as the batch is the first axis. */
+/**
+ * These operators take [batch, channels, …] and work on each row by itself, as long as the batch is the first
+ * axis.
+ */
 const SPATIAL =
   'Conv FusedConv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool LRN BatchNormalization InstanceNormalization GroupNormalization DepthToSpace SpaceToDepth ImageScaler';
 const REDUCTIONS =
@@ -74,7 +80,9 @@ const KEEPS_SIZES = new Set(
   ),
 );
 
-/** These hand on zeros as zeros, where their first input (of Concat, all inputs) holds nothing else. */
+/**
+ * These operators hand on zeros as zeros, where their first input (of Concat, all inputs) holds nothing else.
+ */
 const KEEPS_ZEROS = new Set(
   'Identity Cast Slice Expand Reshape Squeeze Unsqueeze Concat Transpose'.split(' '),
 );
@@ -133,7 +141,10 @@ const RULES = new Map<string, Rule>([
   ['Size', sizeOf],
 ]);
 
-/** Those of the domain for classical models work on each row by itself, but for ArrayFeatureExtractor. */
+/**
+ * The operators of the domain for classical models work on each row by itself, except for
+ * ArrayFeatureExtractor.
+ */
 const CLASSICAL_RULES = new Map<string, Rule>([
   ...each(
     'Scaler Normalizer Imputer Binarizer LinearClassifier LinearRegressor SVMClassifier SVMRegressor TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap',
@@ -146,7 +157,7 @@ function each(ops: string, rule: Rule): [string, Rule][] {
   return ops.split(' ').map((op) => [op, rule]);
 }
 
-/** These compute scales from all rows of a batch, so that rows influence one another slightly. */
+/** These operators compute scales from all rows of a batch, so that rows influence one another slightly. */
 const SLIGHTLY_MIXING = new Map<string, Rule>([
   ['DynamicQuantizeLinear', quantizedTogether],
   ['DynamicQuantizeMatMul', (node) => matMul(node, node.flows[0], node.flows[1])],

@@ -32,9 +32,12 @@ export type SymbolicBatch =
   | {
       readonly ok: false;
       readonly missing: string;
-      /** Whether measured shapes of inner tensors might help. */
+      /** lacksShapes says whether measured shapes of inner tensors might help. */
       readonly lacksShapes?: true;
-      /** Whether it ended at a node that takes its scale from all rows, so that `mixing` might help. */
+      /**
+       * mixesSlightly says whether it ended at a node that takes its scale from all rows, so that `mixing`
+       * might help.
+       */
       readonly mixesSlightly?: true;
     };
 
@@ -47,7 +50,10 @@ export interface SymbolicBatchOptions {
    * a −1 stands for, what broadcasts against the batch.
    */
   readonly shapes?: MeasuredShapes;
-  /** Whether rows may influence one another slightly, through scales that are taken from all of them. */
+  /**
+   * mixing says whether rows may influence one another slightly, through scales that are taken from all of
+   * them.
+   */
   readonly mixing?: boolean;
 }
 

@@ -1,7 +1,10 @@
 import { dtypeOf, type OnnxModel, type OnnxNode, tensorHead, travels } from '../wire/index.js';
 import { attributesOf } from './attributes.js';
 
-/** These give no tensor of the type of an input. Others give one, first of all outputs, and mostly of the first input. */
+/**
+ * These operators give no tensor of the type of an input. Others give one, first of all outputs, and mostly
+ * of the first input.
+ */
 const OTHER_TYPES = new Set(
   'Cast Constant QuantizeLinear Shape Size Equal Less Greater LessOrEqual GreaterOrEqual And Or Not Xor IsNaN IsInf ArgMax ArgMin NonZero ConstantOfShape EyeLike RandomNormalLike RandomUniformLike Bernoulli Multinomial BitCast If Loop Scan SequenceMap SequenceAt SequenceConstruct SplitToSequence'.split(
     ' ',

@@ -5,7 +5,9 @@ export interface SeenTensor {
   readonly two?: readonly number[];
   /** The axis on which the two requests' values stood in a row; null where there is none; absent where not looked. */
   readonly rows?: number | null;
-  /** Whether it was the same for each request alone and for both at once; absent where not looked. */
+  /**
+   * same says whether it was the same for each request alone and for both at once; absent where not looked.
+   */
   readonly same?: boolean;
 }
 
@@ -14,7 +16,10 @@ export type SeenTensors = ReadonlyMap<string, SeenTensor>;
 /** RowFault is a node that makes its output of several rows, in words. */
 export interface RowFault {
   readonly told: string;
-  /** Whether rows influence one another through a common scale only, so that a tolerance might allow it. */
+  /**
+   * slightly says whether rows influence one another through a common scale only, so that a tolerance might
+   * allow it.
+   */
   readonly slightly: boolean;
 }
 
@@ -26,11 +31,17 @@ export interface UnknownNode {
   /** The tensors made of the size of the batch that it compares values of rows with. */
   readonly limits: readonly string[];
   readonly outputs: readonly string[];
-  /** Whether runs showed its outputs to hold the rows one after another. */
+  /** apart says whether runs showed its outputs to hold the rows one after another. */
   readonly apart: boolean;
-  /** Whether runs cannot show it, since what no rule follows is inside it or in a branch that they do not take. */
+  /**
+   * hidden says whether runs cannot show it, since what no rule follows is inside it or in a branch that they
+   * do not take.
+   */
   readonly hidden: boolean;
-  /** Whether its outputs may go on without an axis of the batch, as row numbers do that pick an element of each row. */
+  /**
+   * carriesSizes says whether its outputs may go on without an axis of the batch, as row numbers do that pick
+   * an element of each row.
+   */
   readonly carriesSizes: boolean;
 }
 

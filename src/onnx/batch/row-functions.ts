@@ -67,7 +67,7 @@ function withAttributes(node: Uint8Array, given: ReadonlyMap<string, Uint8Array>
     const reference = textIn(attribute, ATTRIBUTE.reference);
     if (reference !== '') {
       const value = given.get(reference);
-      // What refers to an attribute that the call leaves out is left out as well.
+      // A reference to an attribute that the call leaves out is left out as well.
       return value && rewritten(value, (field) => (isName(field) ? [nameOf(attribute)] : undefined));
     }
     return changed(attribute, ATTRIBUTE.g, (graph) =>

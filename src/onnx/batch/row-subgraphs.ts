@@ -24,7 +24,7 @@ export interface InnerWalk {
 export interface Inner {
   readonly mixing: readonly RowFault[];
   readonly result: RuleResult;
-  /** Whether runs of the model cannot show what the rules could not follow. */
+  /** hidden says whether runs of the model cannot show what the rules could not follow. */
   readonly hidden?: boolean;
 }
 
@@ -123,7 +123,7 @@ function joined(flows: readonly BatchFlow[]): BatchFlow | undefined {
 interface Repeated {
   readonly mixing: readonly RowFault[];
   readonly unknown: string | undefined;
-  /** What is carried from turn to turn, then all else that the body gives. */
+  /** The values carried from turn to turn, then all else that the body gives. */
   readonly flows: readonly BatchFlow[];
 }
 

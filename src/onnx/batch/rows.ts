@@ -22,7 +22,10 @@ import { branching, type Inner, type InnerWalk, unknownInside, type WalkedNode }
 
 export interface FollowOptions {
   readonly seen?: SeenTensors;
-  /** Whether rows may influence one another slightly, through scales that are taken from all of them. */
+  /**
+   * mixing says whether rows may influence one another slightly, through scales that are taken from all of
+   * them.
+   */
   readonly mixing?: boolean;
 }
 
@@ -53,7 +56,7 @@ export function followRows(
   const walk = new RowWalk({ functions, opset: opsets.get('') ?? 1, mixing, seen, declared, calling: [] });
   const flows = walk.scopeOf(graph, new Map(batch.inputs.map(({ name, axis }) => [name, axis])));
   walk.nodes(graph.nodes, flows);
-  // What follows from the size of a batch alone tells no request of another.
+  // A value that follows from the size of a batch alone tells a request nothing of another.
   const unsettled = new Set([...flows].flatMap(([name, { open }]) => (open ? [name] : [])));
   const makers = new Map(graph.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
   const lost = graph.outputs.flatMap(({ name }) => {
@@ -157,7 +160,8 @@ class RowWalk implements InnerWalk {
         this.keep(scope, name, found.flows[at] ?? {});
       });
     } else if (!used.some(holdsRows)) {
-      // What is computed of the size of the batch, and of no row, is the same for all requests of a batch.
+      // A value that is computed of the size of the batch, and of no row, is the same for all requests of a
+      // batch.
       const flow = used.some(isTouched) ? { sized: true } : {};
       for (const name of node.outputs) this.keep(scope, name, flow);
     } else if (typeof result !== 'string' && 'mixes' in result) {
@@ -239,7 +243,9 @@ class RowWalk implements InnerWalk {
 const UNORDERED = 'its input may hold the rows of a batch in no order that is known';
 const HOLDS_BATCH = 'a constant of it has the size of the batch in it';
 
-/** These may take the size of the batch for large values only, or only where another value is large. */
+/**
+ * These operators may use the size of the batch for large values only, or only where another value is large.
+ */
 const COMPARES = new Set('Where Min Max Clip Equal Greater Less GreaterOrEqual LessOrEqual'.split(' '));
 
 function named({ op, name }: WalkedNode): string {

@@ -15,14 +15,17 @@ interface Crossing {
 /** A tensor that cannot be sent costs more than all others together. */
 const CANNOT_BE_SENT = 2 ** 44;
 
-/** What is sent where no bytes are known: sources rather than sizes, and graph inputs rather than inner tensors. */
+/**
+ * The costs of values whose bytes are not known: sources are sent rather than sizes, and graph inputs rather
+ * than inner tensors.
+ */
 const UNKNOWN_COST = { input: 1, inner: 2 ** 10, size: 2 ** 20 } as const;
 
 /**
- * crossingsOf chooses what crosses after each node but the last. What the nodes after it need and cannot repeat must
- * cross. For what they can repeat, the cheapest is sent from which it can be made: the value itself, what it is made
- * from, or anything in between. What crosses anyway costs nothing, and of two choices of the same bytes the one with
- * fewer nodes to repeat is taken.
+ * crossingsOf chooses what crosses after each node but the last. The values that the nodes after it need and
+ * cannot repeat must cross. For what they can repeat, the cheapest is sent from which it can be made: the
+ * value itself, what it is made from, or anything in between. A value that crosses anyway costs nothing, and
+ * of two choices of the same bytes the one with fewer nodes to repeat is taken.
  *
  * A cut only sends what can be made from what crosses any valid cut before it and what is computed in between. So the
  * partition between any two valid cuts has all that it needs. Right after a node that may be repeated, its outputs

@@ -7,9 +7,12 @@ import { usedBy } from './spans.js';
 /** Cut is the place after the `position`-th node, with the tensors that must be handed on there. */
 export interface Cut {
   readonly position: number;
-  /** What crosses, in the order it is made, graph inputs first. */
+  /** The tensors that cross, in the order in which they are made, graph inputs first. */
   readonly tensors: readonly string[];
-  /** Those of them that cross only because the node before the cut made them: later partitions can repeat it. */
+  /**
+   * The tensors among them that cross only because the node before the cut made them: later partitions can
+   * repeat it.
+   */
   readonly repeated?: readonly string[];
 }
 
@@ -69,7 +72,10 @@ interface CrossingRules {
 /** CrossingFault says why a tensor cannot cross a cut. */
 interface CrossingFault {
   readonly why: string;
-  /** What stands in the way: its type, its size, which depends on the data, or how it joins with others of a batch. */
+  /**
+   * The property in the way: its type, its size, which depends on the data, or how it joins with others of a
+   * batch.
+   */
   readonly code: 'type' | 'size' | 'batch';
 }
 

@@ -27,7 +27,10 @@ export interface ExtractOptions {
   /** The types of the tensors that cross, as measured; the file's own declarations fill in. */
   readonly types: ReadonlyMap<string, TensorType>;
   readonly boundary?: Boundary;
-  /** What crosses at the two ends, as `cutsOf` chose it with measured bytes; by default as it chooses without. */
+  /**
+   * The crossings at the two ends, as `cutsOf` chose them with measured bytes; by default as it chooses
+   * without.
+   */
   readonly cuts?: readonly Cut[] | undefined;
   /** The extracted graph's name; the model's own by default. */
   readonly graphName?: string;
@@ -42,7 +45,7 @@ export interface Extracted extends Omit<ExtractedPieces, 'pieces'> {
 
 /** ExtractedPieces is a partition as an ONNX file, in pieces. */
 export interface ExtractedPieces {
-  /** The file in pieces. Those that hold weights are views of the model's own bytes. */
+  /** The file in pieces. Pieces that hold weights are views of the model's own bytes. */
   readonly pieces: readonly Uint8Array[];
   /** Graph-level names in order; where float32 crosses as float16, the name is `<tensor>/float16` on both sides. */
   readonly inputs: readonly string[];

@@ -5,7 +5,7 @@ export interface VertexNetwork {
   readonly from: ReadonlyMap<string, readonly string[]>;
   /** The vertices that are wanted. */
   readonly wanted: readonly string[];
-  /** What it costs to pick a vertex: finite and not negative. */
+  /** The cost to pick a vertex: finite and not negative. */
   readonly costOf: (vertex: string) => number;
 }
 

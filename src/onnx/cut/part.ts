@@ -8,7 +8,10 @@ import { spansOf, usedBy } from './spans.js';
 export interface PartRange {
   readonly from: number;
   readonly to: number;
-  /** What crosses at its two ends, by the cuts' positions; by default what `cutsOf` chooses without bytes. */
+  /**
+   * The crossings at its two ends, by the cuts' positions; by default those that `cutsOf` chooses without
+   * bytes.
+   */
   readonly cuts?: readonly Cut[] | undefined;
 }
 
@@ -100,7 +103,7 @@ function withRepeated(model: OnnxModel, { from, to, given, wanted }: Ends): Onnx
 
 /**
  * usedFunctions finds the local functions that nodes call, directly or through one another. It gives the offsets of
- * their bytes (`encoded.byteOffset`), by which they are told apart.
+ * their bytes (`encoded.byteOffset`), by which they are distinguished.
  */
 export function usedFunctions(model: OnnxModel, nodes: readonly OnnxNode[]): Set<number> {
   const calls = new Set(nodes.flatMap((node) => node.calls));

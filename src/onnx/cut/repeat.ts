@@ -45,8 +45,9 @@ const LEAST_SHARE = 1 / 4;
 const LEAST_NODES = 16;
 
 /**
- * repeatsOf finds the nodes that may be repeated. They are cheap, they make no graph output, and only constants, shapes,
- * graph inputs and other such nodes feed them. Those fed by graph inputs are needed far behind them.
+ * repeatsOf finds the nodes that may be repeated. They are cheap, they make no graph output, and only
+ * constants, shapes, graph inputs and other such nodes feed them. Nodes fed by graph inputs are needed far
+ * behind them.
  */
 export const repeatsOf = remembered((model): Repeats => {
   const { graph } = model;

@@ -5,7 +5,7 @@ const SIZED_BY_ELEMENTS = new Set(
   'NonZero NonMaxSuppression Unique Compress StringSplit EfficientNMS_TRT RangedNonMaxSuppression'.split(' '),
 );
 
-/** These take sizes or places as elements of the inputs listed. */
+/** These operators take sizes or places as elements of the inputs listed. */
 const SIZE_INPUTS: ReadonlyMap<string, readonly number[]> = new Map(
   Object.entries({
     Reshape: [1],
@@ -57,7 +57,7 @@ function givesSizes({ op, inputs, captures, calls }: OnnxNode, valued: ReadonlyS
   const byElements = calls.some((call) => SIZED_BY_ELEMENTS.has(call.split('\0')[1] ?? ''));
   const all = [...inputs, ...captures];
   if (byElements && all.some((name) => valued.has(name))) return true;
-  // What ends a loop may be computed in its body, of anything that the body reads.
+  // A loop may compute its end in its body, of anything that the body reads.
   if (op === 'Loop') return all.some((name) => valued.has(name));
   return (SIZE_INPUTS.get(op) ?? []).some((at) => valued.has(inputs[at] ?? ''));
 }

@@ -5,7 +5,7 @@ import { WireError } from './wire.js';
 export class Problems {
   private readonly kept: Fault[] = [];
   private more = 0;
-  /** Whether the graph has an initializer several times, which can be mended. */
+  /** isDoubled says whether the graph has an initializer several times, which can be mended. */
   isDoubled = false;
 
   /**

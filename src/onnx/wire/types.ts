@@ -38,7 +38,7 @@ export interface OnnxNode {
   readonly captures: readonly string[];
   /** The keys of its operator and of those in its subgraphs: domain, operator and overload, with NUL between. */
   readonly calls: readonly string[];
-  /** Whether only constants feed it and it gives the same every time. */
+  /** constant says whether only constants feed it and it gives the same every time. */
   readonly constant: boolean;
   /** The bytes of the initializers first used here, and of the tensors that the node carries itself. */
   readonly weightBytes: number;

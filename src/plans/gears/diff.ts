@@ -74,8 +74,8 @@ export function diffGears(a: GearPlan, b: GearPlan): GearDiff {
 }
 
 /**
- * What `diffGears` tells: the highest load, the promise, accuracy and p95, how gears are switched, the devices in use, and
- * models and loads that are served otherwise.
+ * The fields that `diffGears` reports: the highest load, the promise, accuracy and p95, how gears are
+ * switched, the devices in use, and models and loads that are served otherwise.
  */
 const TOLD: readonly RegExp[] = [
   /^\/(maxRps|sloMs|accuracy|p95Ms|certainty)$/,
@@ -103,7 +103,7 @@ export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
   return [...planChanges([a, b], own, TOLD), ...rateChanges(a.promise?.rates, b.promise?.rates)];
 }
 
-/** rateChanges tells in one line that the runs which confirm a promise gave something else, where both plans have any. */
+/** rateChanges reports in one line that the runs which confirm a promise gave something else, where both plans have any. */
 function rateChanges(
   before: readonly PromisedRate[] | undefined,
   after: readonly PromisedRate[] | undefined,

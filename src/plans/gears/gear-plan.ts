@@ -31,7 +31,7 @@ export const GEAR_PLAN: StagePlanOf<'gear-plan'> = {
   profiledWhat: 'stages',
   load: () => undefined,
   withSlos: (plan, changed) => ({ ...plan, sloMs: changed(plan.sloMs) }),
-  // What its models say of samples is in its records, which the plan does not hold.
+  // The records hold what its models say of samples; the plan does not hold them.
   world: (cascade) => ({ cascade }),
   served: (plan) => [{ name: plan.name, ...servedCascadeOf(plan) }],
   wiring: gearWiring,

@@ -13,7 +13,7 @@ export function servedCascadeOf({ stages }: Pick<GearPlan, 'stages'>): ServedCas
 }
 
 /**
- * unservedCascadeFaults tells what a gear plan lacks for its models to be run: tensors that its profiles do not describe,
+ * unservedCascadeFaults reports what a gear plan lacks for its models to be run: tensors that its profiles do not describe,
  * models that are not fed or do not answer alike, and outputs from which certainty follows.
  */
 export function unservedCascadeFaults({ stages }: Pick<GearPlan, 'stages'>): Fault[] {

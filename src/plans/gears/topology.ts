@@ -28,7 +28,7 @@ export function gearTopologyOf(
   };
 }
 
-/** What is sent along an edge is what the request brought, since every model is fed from it. */
+/** The tensors sent along an edge are those of the request, since every model is fed from it. */
 function poolOf(
   plan: GearPlan,
   {

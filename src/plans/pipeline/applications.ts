@@ -1,7 +1,7 @@
 import type { PipelinePlan } from '../../formats/index.js';
 import type { TimedApplication } from '../plan-of.js';
 
-/** What a plan says of what clients call, and at which rates. */
+/** The fields of a plan about what clients call, and at which rates. */
 type Served = Pick<PipelinePlan, 'name' | 'sloMs' | 'applications' | 'throughputRps' | 'rps'>;
 
 /**

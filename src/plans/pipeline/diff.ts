@@ -62,7 +62,10 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
   };
 }
 
-/** What `diffPipelines` tells: rate, SLO and objectives, the GPUs in use, and stages that come, go or are served otherwise. */
+/**
+ * The fields that `diffPipelines` reports: rate, SLO and objectives, the GPUs in use, and stages that come,
+ * go or are served otherwise.
+ */
 const TOLD: readonly RegExp[] = [
   /^\/(throughputRps|sloMs|attainment)$/,
   /^\/objectives(\/\d+(\/(sloMs|attainment))?)?$/,
@@ -75,8 +78,9 @@ const TOLD: readonly RegExp[] = [
 ];
 
 /**
- * pipelineFieldChanges lists all fields that differ and that `diffPipelines` does not tell. A trace is told by the envelope
- * that it gives, as its path is relative to another file, and an envelope in one line.
+ * pipelineFieldChanges lists all fields that differ and that `diffPipelines` does not tell. A trace is
+ * described by the envelope that it gives, as its path is relative to another file, and an envelope in one
+ * line.
  */
 export function pipelineFieldChanges(a: PipelinePlan, b: PipelinePlan): FieldChange[] {
   const own = ({ stages, load }: PipelinePlan) => ({

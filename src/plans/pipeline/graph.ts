@@ -71,7 +71,7 @@ export function readStageGraph(given: StagesAndEdges): ReadGraph {
   return { graph: { names, edges: kept, order: topologicalOrder(kept), entries }, faults, inCycles };
 }
 
-/** countFaults refuses more stages than a graph may have. What takes a graph asks it first. */
+/** countFaults refuses more stages than a graph may have. Functions that take a graph call it first. */
 export function countFaults({ stages }: StagesAndEdges): Fault[] {
   const message = `has ${stages.length} stages; give at most ${MOST_STAGES}`;
   return stages.length > MOST_STAGES ? [fault(message, '/stages')] : [];

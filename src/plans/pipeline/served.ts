@@ -13,12 +13,12 @@ export interface ServedPipeline {
 
 /** ServedOutput is a tensor that a request may be answered with. */
 export interface ServedOutput {
-  /** What clients call it, and what it is. */
+  /** The name by which clients call the tensor, and its type and shape. */
   readonly spec: TensorSpec;
   /** The stage that gives it, and what its model calls it. */
   readonly stage: number;
   readonly tensor: string;
-  /** Whether the stage may lead on, so that its tensor is an answer only where it does not. */
+  /** mayLeadOn says whether the stage may lead on, so that its tensor is an answer only where it does not. */
   readonly mayLeadOn: boolean;
 }
 
@@ -70,7 +70,7 @@ function canEnd(edges: readonly GraphEdge[]): boolean {
 }
 
 /**
- * unservedFaults tells what a plan lacks for its models to be run: tensors that its profiles do not describe or that do
+ * unservedFaults reports what a plan lacks for its models to be run: tensors that its profiles do not describe or that do
  * not fit, and conditional edges of which no output says whether they are taken.
  */
 export function unservedFaults(plan: ServedStages): Fault[] {

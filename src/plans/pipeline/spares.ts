@@ -1,7 +1,7 @@
 import { gpuNumber, type PipelinePlan, type PlannedStage, type StagePlacement } from '../../formats/index.js';
 import { seatsFrom } from '../stages/index.js';
 
-/** A tuner may have so many times the replicas of the plan, and at least so many devices, where nothing else limits it. */
+/** A tuner may have this many times the replicas of the plan, and at least this many devices, where nothing else limits it. */
 const MOST_TIMES = 8;
 const LEAST_MOST = 16;
 

@@ -19,7 +19,7 @@ export interface Wiring {
 
 /**
  * wireStages finds where every input of every stage comes from: from the place that the spec names, from the request
- * where the stage is an entry, or else from the stage before that gives a tensor of its name. It tells tensors that do
+ * where the stage is an entry, or else from the stage before that gives a tensor of its name. It reports tensors that do
  * not fit, and inputs that some verdicts would leave without a tensor.
  */
 export function wireStages(
@@ -37,7 +37,7 @@ interface Source {
   /** The stage that gives it; undefined for the request. */
   readonly stage: number | undefined;
   readonly text: string;
-  /** What is known of it. */
+  /** The known type and shape of it. */
   readonly tensor: TensorSpec | undefined;
 }
 
@@ -46,7 +46,7 @@ class Wires {
   readonly faults: Fault[] = [];
   private readonly ancestors: readonly ReadonlySet<number>[];
   private readonly predecessors: readonly (readonly number[])[];
-  /** What the stages so far that take a tensor of the request expect it to be. */
+  /** The type and shape that the stages so far expect of each tensor of the request. */
   private readonly asked = new Map<string, TensorSpec>();
 
   constructor(
@@ -157,7 +157,8 @@ class Wires {
 
   private ofRequest(name: string, asked: TensorSpec | undefined): Source {
     const known = this.asked.get(name);
-    // What is sent must fit all that take it, and a later one is told where it does not.
+    // A tensor that is sent must fit all stages that take it, and a later stage that it does not fit is
+    // reported.
     if (asked !== undefined && (known === undefined || misfit(known, asked) === undefined))
       this.asked.set(name, narrower(asked, known));
     return { stage: undefined, text: `${REQUEST}.${name}`, tensor: known ?? asked };

@@ -29,7 +29,7 @@ export function pipelineTopologyOf(
   return { models, pools, devices, links: linksByServer(devices), routes };
 }
 
-/** isChain tells whether each stage but the last leads to the one after it, always and to no other. */
+/** isChain returns whether each stage but the last leads to the one after it, always and to no other. */
 function isChain({ stages }: PipelinePlan): boolean {
   return stages.every(({ next }, i) => {
     const [edge] = next;

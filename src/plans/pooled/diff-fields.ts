@@ -7,7 +7,7 @@ import {
 } from '../../formats/index.js';
 import { pipelineName } from './diff.js';
 
-/** What `diffPlans` tells: rates, SLOs, pipelines that come and go, and the GPUs in use. */
+/** The fields that `diffPlans` reports: rates, SLOs, pipelines that come and go, and the GPUs in use. */
 const TOLD: readonly RegExp[] = [
   /^\/models\/[^/]+\/(throughputRps|heldRps|sloMs)$/,
   /^\/models\/[^/]+\/pipelines\/[^/]+(\/throughputRps)?$/,
@@ -22,7 +22,7 @@ export function pooledFieldChanges(a: PooledPlan, b: PooledPlan): FieldChange[] 
   return planChanges([a, b], own, TOLD);
 }
 
-/** byWords lists pipelines by their descriptions. Those with the same one count as one. */
+/** byWords lists pipelines by their descriptions. Pipelines with the same description count as one. */
 function byWords(pipelines: readonly PlannedPipeline[]): Record<string, PlannedPipeline> {
   const found = new Map<string, PlannedPipeline>();
   for (const pipeline of pipelines) {

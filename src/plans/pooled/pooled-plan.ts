@@ -42,7 +42,7 @@ export const POOLED_PLAN: StagePlanOf<'pooled-plan'> = {
   diff: (before, after) => ({ told: diffPlans(before, after), fields: pooledFieldChanges(before, after) }),
 };
 
-/** Where the placement contradicts the partitions, there is no topology, and nothing else is told. */
+/** Where the placement contradicts the partitions, there is no topology, and nothing else is reported. */
 function contradictions(plan: PooledPlan): readonly Fault[] {
   try {
     topologyOf(plan);

@@ -10,7 +10,10 @@ export interface StagedPlan {
   >[];
 }
 
-/** stageParts lists the stages of a plan, each of which executes a whole model. One application has all of them. */
+/**
+ * stageParts lists the stages of a plan, each of which executes a whole model. A plan of one application has
+ * all of them.
+ */
 export function stageParts({ name, stages }: StagedPlan): PlanPart[] {
   return stages.map((stage, partition) => {
     const { model, device, virtual, batch, latencyUsByBatch, latencyQuantile, others } = stage;

@@ -22,7 +22,10 @@ export interface StagePool {
   readonly edges: Edge[];
 }
 
-/** stagePool makes the pool of a stage, without its devices. What it sends takes as long as the slowest of its edges. */
+/**
+ * stagePool makes the pool of a stage, without its devices. The tensors that the pool sends take as long as
+ * on the slowest of its edges.
+ */
 export function stagePool({ stage, partition, throughputRps, edges }: StagePool): Pool {
   const { name, device, virtual, batch } = stage;
   return {
@@ -63,7 +66,7 @@ function latenciesOf(stage: StagePool['stage']): Pick<Pool, 'latencyNs' | 'class
   return { latencyNs: latencyNs.map(Math.round), classes };
 }
 
-/** SentAlong is what goes along an edge: so many bytes for a row, from a stage to another. */
+/** SentAlong is what goes along an edge: a number of bytes for a row, from a stage to another. */
 export interface SentAlong {
   readonly from: Pick<PlannedStage, 'device' | 'batch' | 'others'>;
   readonly to: Pick<PlannedStage, 'device' | 'others'>;

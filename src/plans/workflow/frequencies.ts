@@ -97,7 +97,7 @@ export function nextCallCountsOf(
     });
 }
 
-/** isLongest tells whether a history is the longest that calls were made after: only at a request's start are there shorter ones. */
+/** isLongest returns whether a history is the longest that calls were made after: only at a request's start are there shorter ones. */
 function isLongest(history: readonly number[]): boolean {
   return history.length === MOST_AFTER || history[0] === START;
 }

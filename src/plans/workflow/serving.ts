@@ -6,7 +6,7 @@ import {
   type WorkflowScheduler,
 } from '../../serving/index.js';
 
-/** isWorkflowScheduler tells whether a scheduler serves workflows. */
+/** isWorkflowScheduler returns whether a scheduler serves workflows. */
 export function isWorkflowScheduler(name: string): name is WorkflowScheduler {
   return (WORKFLOW_SCHEDULERS as readonly string[]).includes(name);
 }

@@ -16,9 +16,9 @@ const BITS_PER_BYTE = 8;
 export type HeldBy = 'moving' | 'static';
 
 /**
- * workflowTableOf says what components need of the devices of a plan, and how outputs pass between these. What the cluster does not
- * limit has no limit: the memory of servers, and links whose rates it does not name. The network is as fast as the slowest link of a
- * server that has devices here.
+ * workflowTableOf says what components need of the devices of a plan, and how outputs pass between these.
+ * Resources that the cluster does not limit have no limit: the memory of servers, and links whose rates it
+ * does not name. The network is as fast as the slowest link of a server that has devices here.
  */
 export function workflowTableOf(plan: PlacedWorkflows, heldBy: HeldBy = 'moving'): WorkflowTable {
   const { components, placement, cluster } = plan;

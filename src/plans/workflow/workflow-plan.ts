@@ -12,7 +12,7 @@ const ALL = 'workflows';
 
 /** WORKFLOW_PLAN says what a workflow plan is: an application for each workflow, whose parts are the components on each class. */
 export const WORKFLOW_PLAN: PlanOf<'workflow-plan'> = {
-  // What it can serve is not known; it was made for these rates.
+  // The rates that the plan was made for; the rates that it can serve are not known.
   applications: ({ workflows, rps }) =>
     workflows.map(({ name, sloMs, share }) => ({
       name,

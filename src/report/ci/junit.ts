@@ -6,7 +6,10 @@ const NOT_IN_XML =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are looked for.
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** junitText writes verdicts as JUnit's XML: a suite with a case for each, and remarks as what was told on stderr. It has no times, so that equal verdicts have equal bytes. */
+/**
+ * junitText writes verdicts as JUnit's XML: a suite with a case for each, and remarks as on stderr. It has no
+ * times, so that equal verdicts have equal bytes.
+ */
 export function junitText({ title, cases, notes }: CiReport): string {
   const { create } = createRequire(import.meta.url)('xmlbuilder2') as typeof import('xmlbuilder2');
   const counts = {

@@ -12,7 +12,7 @@ export interface CiCase {
   readonly name: string;
   /** `broken` is what could not be judged, as its input is bad; `skipped` is what has no verdict, such as a mix without a plan. */
   readonly outcome: 'held' | 'failed' | 'broken' | 'skipped';
-  /** What was found, in a sentence. */
+  /** The finding, in a sentence. */
   readonly says: string;
   readonly faults?: readonly CiFault[];
 }

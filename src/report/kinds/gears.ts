@@ -94,8 +94,8 @@ function promiseText({ promise, p95Ms }: GearPlan): string {
 }
 
 /**
- * proofText says how near a plan is to the bound that is proved, among which plans, and that it is said of the records. What
- * other samples say is not proved by any records.
+ * proofText says how near a plan is to the bound that is proved, among which plans, and that it is said of
+ * the records. The proof holds for these records, and says nothing of other samples.
  */
 function proofText({ status, objective, cluster, reproducible }: GearPlan): string {
   const { kind, value, bound, gap = null, scope } = objective;
@@ -209,7 +209,7 @@ export function answeredTable({ cascade }: SimulationReport): Table {
   return { columns: ['model', 'answered', 'right'], rows };
 }
 
-/** gearUseTable lists the gears by the time that they were in force. Gears that were not are left out. */
+/** gearUseTable lists the gears by the time that they were active. Gears that were not are left out. */
 export function gearUseTable({ cascade }: SimulationReport): Table {
   const rows = (cascade?.gears ?? [])
     .filter(({ share }) => share > 0)

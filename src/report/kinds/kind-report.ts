@@ -29,7 +29,10 @@ export interface KindReport<K extends PlanKind> {
   remarks(solved: SolvedPlan<K>): readonly string[];
   /** `solved` shows a plan and its explanation. */
   solved(solved: SolvedPlan<K>): readonly Part[];
-  /** What two plans of the kind differ in besides figures of their models and classes; a table without rows is left out. */
+  /**
+   * The tables of differences between two plans of the kind, besides the figures of their models and classes;
+   * a table without rows is left out.
+   */
   readonly differences: readonly ((difference: PlanDifference) => Table)[];
   readonly simulated: SimulatedKind;
   readonly compared: ComparedKind;

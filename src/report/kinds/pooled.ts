@@ -148,7 +148,7 @@ export function timesText({ ms, phases }: { ms: number; phases: Readonly<Record<
 }
 
 /**
- * pipelineTable has one row per partition of every pipeline. What belongs to a model or pipeline stands in its first
+ * pipelineTable has one row per partition of every pipeline. A figure of a model or pipeline is in its first
  * row.
  */
 export function pipelineTable(plan: PooledPlan): Table {

@@ -259,7 +259,7 @@ function batchTask({ rows, inputs, keepAs }: TaskToRun): BatchTask {
   return { id: keepAs, rows, inputs: Object.fromEntries(kept) };
 }
 
-/** warming runs a component on tensors of so many rows, and keeps nothing of it. */
+/** warming runs a component on tensors of a given number of rows, and keeps nothing of it. */
 async function warming(
   executor: ComponentExecutor,
   {

@@ -6,7 +6,10 @@ export interface FedOutput {
   /** The id under which the device keeps the output, and the name of the tensor among its tensors. */
   readonly kept: number;
   readonly tensor: string;
-  /** Whether nothing takes the output afterwards: the tensor may be gone once the batch was executed. */
+  /**
+   * isLast says whether nothing takes the output afterwards: the tensor may be gone once the batch was
+   * executed.
+   */
   readonly isLast: boolean;
 }
 
@@ -25,12 +28,16 @@ export interface RanBatch {
 }
 
 /**
- * DrivenDevice is a device as the driver of workflows sees it: it holds components of pools, executes one batch at a time while it
- * loads, and keeps outputs under the driver's ids. It does what it is asked in that order, loads apart. What it is asked rejects where it
- * cannot be done, or its executor ends. A load or a batch that fails touches nothing else.
+ * DrivenDevice is a device as the driver of workflows sees it: it holds components of pools, executes one
+ * batch at a time while it loads, and keeps outputs under the driver's ids. It does what it is asked in that
+ * order, loads apart. A request to it rejects where it cannot be done, or its executor ends. A load or a
+ * batch that fails touches nothing else.
  */
 export interface DrivenDevice {
-  /** The number of times that its executor was started or has ended. What was asked under an earlier one is lost. */
+  /**
+   * The number of times that its executor was started or has ended. A request that was made under an earlier
+   * number is lost.
+   */
   readonly generation: number;
   /** load holds the component of a pool. */
   load(pool: number): Promise<void>;

@@ -21,7 +21,8 @@ export interface HostedProgramsParts {
 }
 
 /**
- * HostedPrograms runs the program of each workflow in its host. What is begun before the hosts are up begins with them.
+ * HostedPrograms runs the program of each workflow in its host. A run that is begun before the hosts are up
+ * begins with them.
  */
 export class HostedPrograms implements RunPrograms {
   private hosts: readonly ProgramHost[] | undefined;

@@ -4,13 +4,13 @@ import { type OutputBytes, type Tensors, tensorBytes } from '../../execution/ind
 export interface KeptOutput {
   /** The id under which each device keeps it that does: with all of its tensors. */
   readonly places: Map<number, number>;
-  /** Those of its tensors that lie at the front. */
+  /** The tensors of the output that lie at the front. */
   front: Tensors;
-  /** It is over when tensors have come to the front, or are lost, that a device had no room for. */
+  /** A promise that ends when tensors have come to the front, or are lost, for which a device had no room. */
   coming: Promise<void> | undefined;
   /** How large each of its tensors is; none before it exists. */
   sizes: OutputBytes;
-  /** Whether nobody can ask for it any more. */
+  /** isOver says whether nobody can ask for it any more. */
   isOver: boolean;
 }
 

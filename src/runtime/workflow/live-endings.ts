@@ -12,7 +12,7 @@ import type { LiveOutputs } from './live-outputs.js';
 import type { RunPrograms } from './live-programs.js';
 import type { LiveRun, OpenRuns, OpenWorkflow } from './live-runs.js';
 
-/** What `Drops.ending` calls the entry. */
+/** The place that `Drops.ending` calls the entry. */
 const NOWHERE = -1;
 
 /** LiveEndingsOptions holds the parts of LiveEndings. */
@@ -37,7 +37,7 @@ export class LiveEndings {
     return this.open.size;
   }
 
-  /** opened takes in a request of so many rows. */
+  /** opened takes in a request of a given number of rows. */
   opened(workflow: OpenWorkflow, rows: number): void {
     this.open.add(workflow);
     this.options.drops.took(workflow.application, rows);
@@ -75,7 +75,7 @@ export class LiveEndings {
     this.options.follows(() => this.end(of, ending));
   }
 
-  /** cancel ends a request whose client has left, and tells whether it was open. */
+  /** cancel ends a request whose client has left, and returns whether it was open. */
   cancel(workflow: OpenWorkflow): boolean {
     if (workflow.isOver) return false;
     this.close(workflow);

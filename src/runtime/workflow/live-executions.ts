@@ -84,7 +84,7 @@ export class LiveExecutions {
         const kept = made.output.places.get(device)!;
         return { name, kept, tensor: source.output, isLast: lastUses.has(made) };
       });
-      // It may have been given up once, and is made again.
+      // An output may have been given up once, and be made again.
       output.isOver = false;
       return { rows: call.rows, inputs, keepAs: this.options.outputs.unusedId() };
     });

@@ -49,7 +49,7 @@ export class LiveLoads {
     );
   }
 
-  /** stop tells of no further failure, so that none keeps the process alive. */
+  /** stop ends the reports of failures, so that none keeps the process alive. */
   stop(): void {
     for (const timer of this.pausing) clearTimeout(timer);
     this.pausing.clear();

@@ -23,7 +23,7 @@ export interface LiveNeedsOptions extends CoreInTurns {
 export class LiveNeeds {
   constructor(private readonly options: LiveNeedsOptions) {}
 
-  /** isLastUse tells whether nothing needs the output of a task but `takers` tasks of a batch. */
+  /** isLastUse returns whether nothing needs the output of a task but `takers` tasks of a batch. */
   isLastUse(task: CalledTask, takers: number): boolean {
     return hasNoReaders(task) && this.options.core.takersOf(task.number) === takers;
   }
@@ -57,7 +57,7 @@ export function inputsOf({ run, call }: CalledTask): CalledTask[] {
   return [...new Set(tasks)];
 }
 
-/** hasNoReaders tells whether neither the program of a task nor its client can ask for its output any more. */
+/** hasNoReaders returns whether neither the program of a task nor its client can ask for its output any more. */
 function hasNoReaders({ run, answers }: CalledTask): boolean {
   return run.result !== undefined && answers.size === 0;
 }

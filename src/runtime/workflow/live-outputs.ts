@@ -20,20 +20,20 @@ export interface SentTensors {
 /** Move is an output on its way from one place to another, or being read at the front. */
 interface Move extends SentTensors {
   readonly output: KeptOutput;
-  /** It is over when nothing uses the memory of its tensors any more, or its device is lost. */
+  /** A promise that ends when nothing uses the memory of its tensors any more, or its device is lost. */
   over: Promise<void> | undefined;
 }
 
 /** LiveOutputsOptions says what hears of moves. */
 export interface LiveOutputsOptions {
   readonly devices: readonly DrivenDevice[];
-  /** moved tells that a fetch is over. */
+  /** moved reports that a fetch is over. */
   readonly moved: (fetch: number, output: KeptOutput, to: number) => void;
-  /** came tells that tensors have come to the front that `bring` was asked for. */
+  /** came reports that tensors have come to the front that `bring` was asked for. */
   readonly came: (output: KeptOutput) => void;
-  /** lost tells that tensors of an output were needed at the front, which is to have it, and that they are gone with their device. */
+  /** lost reports that tensors of an output were needed at the front, which is to have it, and that they are gone with their device. */
   readonly lost: (output: KeptOutput) => void;
-  /** sent tells that bytes of an output are sent. */
+  /** sent reports that bytes of an output are sent. */
   readonly sent: (from: number, to: number, bytes: number) => void;
 }
 
@@ -78,14 +78,14 @@ export class LiveOutputs {
     return this.nextId++;
   }
 
-  /** made tells that a device has kept what a task gave. */
+  /** made reports that a device has kept what a task gave. */
   made(output: KeptOutput, device: number, id: number): void {
     this.kept[device]!.set(id, output);
     output.places.set(device, id);
     if (output.isOver) this.leave(output, device);
   }
 
-  /** fetch moves an output to a device, whole, or tensors of it to the front, and tells `moved`. */
+  /** fetch moves an output to a device, whole, or tensors of it to the front, and then calls `moved`. */
   fetch(fetch: number, output: KeptOutput, way: SentTensors): void {
     const { from, to, names } = way;
     if (from !== to) this.options.sent(from, to, keptBytes(output, names));
@@ -94,7 +94,7 @@ export class LiveOutputs {
     move.over = this.carry(fetch, move);
   }
 
-  /** bring has tensors come to the front of an output that is to be there already, and tells `came`. */
+  /** bring has tensors come to the front of an output that is to be there already, and then calls `came`. */
   bring(output: KeptOutput, names: readonly string[]): void {
     void this.atFront(output, names).then((tensors) => {
       if (output.isOver) return;
@@ -115,7 +115,9 @@ export class LiveOutputs {
     this.leave(output, device);
   }
 
-  /** forget lets go of an output whose run is over. What is on its way of it comes to its end. */
+  /**
+   * forget lets go of an output whose run is over. Tensors of the output that are on their way still arrive.
+   */
   forget(output: KeptOutput): void {
     output.isOver = true;
     output.front = {};
@@ -150,7 +152,7 @@ export class LiveOutputs {
     // The end of a device covers what was to come from it.
   }
 
-  /** putOn has a device keep what comes to it. It is false where nothing is to be told of it any more. */
+  /** putOn has a device keep what comes to it. It is false where nothing is to be reported of it any more. */
   private async putOn(fetch: number, move: Move, tensors: Tensors): Promise<boolean> {
     const { output, to } = move;
     const device = this.options.devices[to]!;
@@ -212,8 +214,9 @@ export class LiveOutputs {
   }
 
   /**
-   * answered waits for what a device was asked; undefined where it does not do it. It waits until this turn of the event loop is over: if
-   * the executor ended, the end of the device has been told by then. One that is well and cannot do it is ended.
+   * answered waits for what a device was asked; undefined where it does not do it. It waits until this turn
+   * of the event loop is over: if the executor ended, the end of the device has been told by then. A device
+   * that is well and cannot do it is ended.
    */
   private async answered<T>(device: number, asked: Promise<T>): Promise<T | undefined> {
     const asking = this.options.devices[device]!;
@@ -227,7 +230,7 @@ export class LiveOutputs {
     }
   }
 
-  /** lose tells that an output is not at the front; what was on its way from there or to it is over. */
+  /** lose reports that an output is not at the front; what was on its way from there or to it is over. */
   private lose(output: KeptOutput): void {
     for (const [fetch, move] of this.moves)
       if (move.output === output && (move.from === NONE || move.to === NONE)) this.moves.delete(fetch);

@@ -176,7 +176,7 @@ export class LivePrograms implements ProgramDriver {
     this.options.fail(run.of, { kind: 'failed', why });
   }
 
-  /** finishIfThere tells that a program has ended once all that it answers with is at the front. */
+  /** finishIfThere reports that a program has ended once all that it answers with is at the front. */
   private finishIfThere(run: LiveRun): void {
     const { core, turns } = this.options;
     if (run.result === undefined || run.awaited.size > 0 || run.isFinished || run.isOver) return;
@@ -186,7 +186,7 @@ export class LivePrograms implements ProgramDriver {
   }
 }
 
-/** isLacking tells whether an output exists, and has no tensor of a name. */
+/** isLacking returns whether an output exists, and has no tensor of a name. */
 function isLacking({ sizes }: KeptOutput, name: string): boolean {
   return Object.keys(sizes).length > 0 && !(name in sizes);
 }

@@ -9,7 +9,7 @@ import type { KeptOutput } from './kept-output.js';
 export interface OpenWorkflow {
   readonly application: number;
   readonly runs: (LiveRun | undefined)[];
-  /** What the rows came to that have been answered, by their order. */
+  /** The answers of the rows that have been answered, by their order. */
   readonly answers: (AnsweredRow | undefined)[];
   /** When it came, and when it had been read and was submitted; undefined of one that was turned away unread. */
   readonly cameNs: number | undefined;
@@ -33,16 +33,16 @@ export interface LiveRun {
   readonly bodyTask: number;
   readonly of: OpenWorkflow;
   readonly row: number;
-  /** What the client sent for the row, which lies at the front. */
+  /** The tensors that the client sent for the row, which lie at the front. */
   readonly inputs: Tensors;
   readonly body: KeptOutput;
   /** Its calls, in their order. */
   readonly tasks: CalledTask[];
-  /** What the program returned; undefined as long as it goes on. */
+  /** The result that the program returned; undefined as long as the program goes on. */
   result: ProgramResult | undefined;
   /** The tasks of which the result names tensors that are not at the front yet. */
   readonly awaited: Set<CalledTask>;
-  /** Whether the core was told that it has ended. */
+  /** isFinished says whether the core was told that it has ended. */
   isFinished: boolean;
   isOver: boolean;
 }
@@ -57,7 +57,10 @@ export interface CalledTask {
   /** The tensors of its output that the program waits for, and those that the result names. */
   readonly wanted: Set<string>;
   readonly answers: Set<string>;
-  /** Whether the core has had the output brought to the front, and the tensors that are brought there since. */
+  /**
+   * isAtFront says whether the core has had the output brought to the front, and the tensors that are brought
+   * there since.
+   */
   isAtFront: boolean;
   readonly bringing: Set<string>;
 }

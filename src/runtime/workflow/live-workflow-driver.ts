@@ -26,7 +26,7 @@ import { type KeptCounts, LiveOutputs } from './live-outputs.js';
 import { LivePrograms, type RunPrograms } from './live-programs.js';
 import { type LiveRun, OpenRuns, type OpenWorkflow } from './live-runs.js';
 
-/** What `Drops.ending` calls the entry. */
+/** The place that `Drops.ending` calls the entry. */
 const NOWHERE = -1;
 
 /** WorkflowObserver hears of the batches, loads and moves of a driver, for the counters and the log. */
@@ -36,16 +36,16 @@ export interface WorkflowObserver {
   loaded(device: number, pool: number): void;
   loadFailed(device: number, pool: number, why: string): void;
   evicted(device: number, pool: number): void;
-  /** fetched tells that bytes of an output are sent from a device, or from NONE for the front, to another. */
+  /** fetched reports that bytes of an output are sent from a device, or from NONE for the front, to another. */
   fetched(from: number, to: number, bytes: number): void;
   spilled(device: number): void;
-  /** unneeded tells that an output was dropped before its request ended, as nobody could ask for it any more. */
+  /** unneeded reports that an output was dropped before its request ended, as nobody could ask for it any more. */
   unneeded(): void;
 }
 
 /** LiveWorkflows holds the parts of a LiveWorkflowDriver. */
 export interface LiveWorkflows {
-  /** What clients call, by the number of the application. */
+  /** The models that clients call, by the number of the application. */
   readonly models: readonly LiveModel[];
   /** The names of the components, by their numbers, and the component of each pool. */
   readonly components: readonly string[];
@@ -55,7 +55,7 @@ export interface LiveWorkflows {
   readonly programs: RunPrograms;
   readonly makeCore: (decisions: Decisions) => WorkflowCore;
   readonly observer: WorkflowObserver;
-  /** Where the core's events and decisions are told, so that they can be replayed. */
+  /** The function that gets the core's events and decisions, so that they can be replayed. */
   readonly log?: ((entry: LogEntry) => void) | undefined;
   /** The time; by default that of the machine. */
   readonly clock?: TurnsClock | undefined;
@@ -76,7 +76,10 @@ export class LiveWorkflowDriver {
   private readonly loads: LiveLoads;
   private readonly endings: LiveEndings;
   private readonly programs: LivePrograms;
-  /** What is to be told once all decisions are carried out, as the core may use their numbers again once it is told anything. */
+  /**
+   * The events to report once all decisions are carried out, as the core may use their numbers again once it
+   * hears any event.
+   */
   private following: (() => void)[] = [];
   private nextRun = 0;
   private idle: (() => void) | undefined;
@@ -237,14 +240,14 @@ export class LiveWorkflowDriver {
     this.turns.decideSoon();
   }
 
-  /** deviceUp tells that a device takes work from now on. It holds nothing but what it held at the start, or nothing after `deviceDown`. */
+  /** deviceUp reports that a device takes work from now on. It holds nothing but what it held at the start, or nothing after `deviceDown`. */
   deviceUp(device: number): void {
     this.parts.drops.device(device, true);
     this.core.deviceUp(this.now(), device);
     this.turns.decideSoon();
   }
 
-  /** deviceDown tells that a device has ended, and with it what it executed, loaded and kept. */
+  /** deviceDown reports that a device has ended, and with it what it executed, loaded and kept. */
   deviceDown(device: number): void {
     this.parts.drops.device(device, false);
     this.executions.deviceDown(device);
@@ -332,7 +335,7 @@ export class LiveWorkflowDriver {
     const { following } = this;
     this.following = [];
     for (const tell of following) tell();
-    // That a batch has begun lets nothing else be decided, and what else is told asks for it.
+    // The begin of a batch lets nothing else be decided, and other events of the instant ask for a decision.
     return false;
   }
 }

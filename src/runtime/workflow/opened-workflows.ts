@@ -26,7 +26,7 @@ export interface OpenedWorkflows extends CheckedBundle {
   readonly plan: WorkflowPlan;
   readonly table: WorkflowTable;
   readonly frequencies: readonly FrequencyRow[];
-  /** What programs may call, by the names of the components. */
+  /** The components that programs may call, by name. */
   readonly faces: Readonly<Record<string, CalledFace>>;
   /** The paths of the programs, in the order of the workflows. */
   readonly programs: readonly string[];

@@ -3,8 +3,9 @@ import type { Dropped, Drops } from '../drops.js';
 import { LONGEST_RESTART_MS } from '../live-device.js';
 
 /**
- * WorkflowDrops tells the endings of requests of workflows that are dropped. One is worth sending again once the rows that are open have
- * been served, of all workflows together, at the rate of the plan, less the share of devices that are down.
+ * WorkflowDrops gives the endings of requests of workflows that are dropped. A request is worth sending again
+ * once the rows that are open have been served, of all workflows together, at the rate of the plan, less the
+ * share of devices that are down.
  */
 export class WorkflowDrops implements Pick<Drops, 'took' | 'gave' | 'device' | 'ending'> {
   private readonly isUp: Uint8Array;

@@ -19,13 +19,13 @@ import type { OpenedWorkflows } from './opened-workflows.js';
 import { WorkflowCounters } from './workflow-counters.js';
 import { WorkflowDrops } from './workflow-drops.js';
 
-/** What the core and programs draw is the same in every run, so that a logged run can be replayed. */
+/** The draws of the core and of programs are the same in every run, so that a logged run can be replayed. */
 const CORE_SEED = 1;
 
 /** WorkflowEngineOptions says how a bundle of workflows is run. */
 export interface WorkflowEngineOptions {
   readonly scheduler: WorkflowScheduler;
-  /** What differs from the scheduler's own policy. */
+  /** The choices that differ from the scheduler's own policy. */
   readonly policy?: Partial<WorkflowPolicy> | undefined;
   readonly log: (event: ServeEvent) => void;
   readonly onDecision?: ((entry: LogEntry) => void) | undefined;

@@ -20,8 +20,8 @@ export interface Booking {
   reserve(path: Path, entry: number, size: number, from: number, firstStep: number): void;
   /**
    * freeFrom estimates when a batch could begin its path, from its stages' devices alone and without their
-   * gaps. As a rule it is no later than what `probe` finds. It is Infinity where a stage has no device that is up,
-   * and a booking that cannot tell says 0. O(stages).
+   * gaps. As a rule it is no later than what `probe` finds. It is Infinity where a stage has no device that
+   * is up, and a booking that cannot know gives 0. O(stages).
    */
   freeFrom(entry: number, size: number): number;
   /** kept counts the reservations there are now. O(resources). */

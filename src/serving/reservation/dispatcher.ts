@@ -201,7 +201,7 @@ export class Dispatcher {
     this.startsAt.fill(0);
   }
 
-  /** dispatched tells that a batch was dispatched. */
+  /** dispatched reports that a batch was dispatched. */
   dispatched(model: number, entry: number, size: number): void {
     this.stale();
     this.changed[entry] = 1;

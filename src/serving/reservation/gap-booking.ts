@@ -15,10 +15,10 @@ const NO_GAP = -1;
 const MOST_OFFERS = 128;
 
 /**
- * GapBooking keeps reservations with the gaps between them, of devices and of the links of their servers. One
- * table holds them all: devices first, then uplinks, then downlinks.
+ * GapBooking keeps reservations with the gaps between them, of devices and of the links of their servers. A
+ * single table has the reservations of all resources: devices first, then uplinks, then downlinks.
  *
- * A stage goes to the device that the batch could leave first: where its execution has ended and, but for the
+ * A stage goes to the device that the batch could leave first: where its execution has ended and, except for the
  * last stage, its server's uplink is free. If only the end of the execution counted (PPipe A.3 as printed), an idle
  * device behind a crowded uplink would be chosen again and again.
  *

@@ -3,7 +3,7 @@ import type { ReservationCorrection } from '../state/index.js';
 /**
  * ReservationTableRule says what is remembered of the reservations of a resource.
  * - gaps: every reservation, and the free time between them (PPipe A.3). Each resource serves its reservations in
- *   their order, but for late ones and those that fit before the next (`ReservedForwarding`).
+ *   their order, except for late ones and those that fit before the next (`ReservedForwarding`).
  * - busy-until: only the end of the last. Reservations then have no order to be kept: a batch is handed on as
  *   soon as it is there, first come, first served, and an accepted request can be late (the published
  *   simulator).
@@ -48,7 +48,7 @@ export type FirstSightRule =
  */
 export type ReviewRule = 'when-due' | 'every-arrival';
 
-/** EVERY_ARRIVAL tells whether an arrival has its model's waiting batch decided anew. */
+/** EVERY_ARRIVAL says whether an arrival has its model's waiting batch decided anew. */
 export const EVERY_ARRIVAL: { readonly [K in ReviewRule]: boolean } = {
   'when-due': false,
   'every-arrival': true,
@@ -58,7 +58,7 @@ export const EVERY_ARRIVAL: { readonly [K in ReviewRule]: boolean } = {
 export interface ReservationPolicy {
   tables: ReservationTableRule;
   lateSingles: LateSingleRule;
-  /** `askOthers` tells whether the other pipelines are asked before a request is dropped. */
+  /** `askOthers` says whether the other pipelines are asked before a request is dropped. */
   askOthers: boolean;
   firstSight: FirstSightRule;
   review: ReviewRule;

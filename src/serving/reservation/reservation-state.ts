@@ -11,7 +11,7 @@ export interface ReservationState {
   readonly journeys: Journeys;
   readonly durations: Durations;
   /**
-   * `isWanted` removes the tasks that their clients no longer want from a batch, and tells whether any are
+   * `isWanted` removes the tasks that their clients no longer want from a batch, and returns whether any are
    * left.
    */
   readonly isWanted: (batch: number) => boolean;

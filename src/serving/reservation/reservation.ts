@@ -79,9 +79,9 @@ export class ReservationCore implements ServingCore {
   private readonly quietUntil: Float64Array;
   private readonly quietSize: Int32Array;
   private readonly poolsUp: PoolsUp;
-  /** `holes` tells whether a request ever ended while a task of it was in a batch. */
+  /** `holes` says whether a request ever ended while a task of it was in a batch. */
   private holes = false;
-  /** `retried` tells whether the execution of a batch ever failed or was lost, so that tasks are tried alone. */
+  /** `retried` says whether the execution of a batch ever failed or was lost, so that tasks are tried alone. */
   private retried = false;
   /** `dispatches` is the number of batches dispatched so far. */
   dispatches = 0;
@@ -210,7 +210,10 @@ export class ReservationCore implements ServingCore {
     return this.life.cancelled(request);
   }
 
-  /** wouldDrop is always false: reservations exist for batches, and do not tell about a request that is not in yet. */
+  /**
+   * wouldDrop is always false: reservations exist for batches, and say nothing about a request that is not in
+   * yet.
+   */
   wouldDrop(): boolean {
     return false;
   }

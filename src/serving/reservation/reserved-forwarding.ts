@@ -211,7 +211,7 @@ export class ReservedForwarding implements Forwarding {
     return NONE;
   }
 
-  /** isDue tells whether a step is its batch's next, and lacks nothing but the resource. */
+  /** isDue returns whether a step is its batch's next, and lacks nothing but the resource. */
   private isDue(step: number, resource: number): boolean {
     const batch = this.journeys.batchOf(step);
     const isExecution = resource < this.booking.uplinkBase;
@@ -239,9 +239,10 @@ export class ReservedForwarding implements Forwarding {
   }
 
   /**
-   * postpone keeps a late batch on its path and moves its reservations back as far as it must, over those of other
-   * batches if need be. Those move when their turn comes. A search for free slots would instead put the batch behind
-   * all reservations, and leave its own slots unused.
+   * postpone keeps a late batch on its path and moves its reservations back as far as it must, over those of
+   * other batches if need be. The reservations of those other batches are moved when their turn comes. A
+   * search for free slots would instead put the batch behind all reservations, and leave its own slots
+   * unused.
    */
   private postpone(at: number, batch: number, stage: number): void {
     const stages = this.stages[this.journeys.entry[batch] as number] as number;

@@ -34,7 +34,7 @@ export abstract class AlongEdges {
     }
   }
 
-  /** opened is told of each new flow. */
+  /** opened hears of each new flow. */
   protected opened(_flow: number): void {}
 
   judged(batch: number, verdicts: ArrayLike<number>): void {

@@ -45,7 +45,7 @@ export class Background {
     this.missedShare = new Float64Array(columns.sloNs.length);
   }
 
-  /** takes tells whether a task that cannot be in time is kept: under `background`, if its model is not overloaded. */
+  /** takes returns whether a task that cannot be in time is kept: under `background`, if its model is not overloaded. */
   takes(model: number): boolean {
     const { kept } = this;
     if (kept === undefined) return false;
@@ -53,7 +53,7 @@ export class Background {
   }
 
   /**
-   * observe tells that a request of the model was in time, or is known not to be. It is called once per
+   * observe reports that a request of the model was in time, or is known not to be. It is called once per
    * request.
    */
   observe(model: number, missed: boolean): void {

@@ -58,13 +58,13 @@ export class Backlog {
     this.earliest = new Int32Array(pools.length);
   }
 
-  /** changed tells that the pool has changed otherwise than by an arrival at the end of its queue. */
+  /** changed reports that the pool has changed otherwise than by an arrival at the end of its queue. */
   changed(pool: number): void {
     this.valid[pool] = 0;
   }
 
   /**
-   * isTooLong tells whether a task that came now would be too late in every one of these pipelines. It is false where
+   * isTooLong returns whether a task that came now would be too late in every one of these pipelines. It is false where
    * there are none.
    * @param ahead tasks that will come before it and are in no pipeline yet; each pipeline gets its planned
    *   share of them

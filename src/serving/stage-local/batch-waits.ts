@@ -27,8 +27,8 @@ export class BatchWaits {
   }
 
   /**
-   * draw fills `into` with draws from a pool's waits, with replacement. Those of a pool that has had none are uniform from 0
-   * to `longestNs`, as waits are where requests come at any time (PARD, Fig. 3b).
+   * draw fills `into` with draws from a pool's waits, with replacement. The draws of a pool that has had no
+   * waits are uniform from 0 to `longestNs`, as waits are where requests come at any time (PARD, Fig. 3b).
    */
   draw(
     pool: number,

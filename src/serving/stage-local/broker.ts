@@ -18,7 +18,7 @@ export interface BrokerParts {
   readonly dropping: Dropping;
   readonly decisions: Decisions;
   readonly parallel: ParallelStages;
-  /** Whether devices serve several pools: their queues then take turns. */
+  /** isShared says whether devices serve several pools: their queues then take turns. */
   readonly isShared: boolean;
 }
 
@@ -33,10 +33,11 @@ export interface BrokerHooks {
 }
 
 /**
- * RequestBroker collects the batches of devices ahead (PARD §4.2). While a device executes one batch, its next one is collected
- * from its queue, task by task, until it is full. A task is decided when it is first in the queue and the batch has room: it is
- * collected, or it is given up by the drop rule, by when the batch is expected to begin. What is collected begins when
- * the device is free, and at once where it is idle. A device of several pools collects for one of them at a time.
+ * RequestBroker collects the batches of devices ahead (PARD §4.2). While a device executes one batch, its
+ * next one is collected from its queue, task by task, until it is full. A task is decided when it is first in
+ * the queue and the batch has room: it is collected, or it is given up by the drop rule, by when the batch is
+ * expected to begin. The batch that was collected begins when the device is free, and at once where the
+ * device is idle. A device of several pools collects for one of them at a time.
  */
 export class RequestBroker {
   private readonly columns: PlanColumns;
@@ -62,7 +63,7 @@ export class RequestBroker {
     this.collects = new Int32Array(topology.devices.length).fill(NONE);
   }
 
-  /** hasDevice tells whether a queue is of a device, and not where tasks wait for one. */
+  /** hasDevice returns whether a queue is of a device, and not where tasks wait for one. */
   hasDevice(queue: number): boolean {
     return this.parts.placement.deviceOf(queue) !== NONE;
   }
@@ -99,7 +100,7 @@ export class RequestBroker {
     return Math.floor(this.queues.latestEnd(urgent) - neededNs);
   }
 
-  /** mayCollect tells whether a device collects from this queue, or from none. */
+  /** mayCollect returns whether a device collects from this queue, or from none. */
   mayCollect(device: number, queue: number): boolean {
     const from = this.collects[device] as number;
     return from === NONE || from === queue;

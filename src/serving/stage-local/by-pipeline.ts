@@ -25,7 +25,10 @@ export abstract class ByPipeline {
   protected readonly endAt: Float64Array;
   /** `lastUse` is when the last execution of each pool ended. */
   private readonly lastUse: Float64Array;
-  /** Whether each pool has devices of several classes, and when the last execution of each device ended. */
+  /**
+   * isUnequal says whether each pool has devices of several classes, and when the last execution of each
+   * device ended.
+   */
   private readonly isUnequal: Uint8Array;
   private readonly lastDeviceUse: Float64Array;
   private readonly open: OpenBatches;
@@ -120,7 +123,7 @@ export abstract class ByPipeline {
     this.fellIdle(device);
   }
 
-  /** fellIdle is told of a device that has ended its batch; it may have been retired. */
+  /** fellIdle hears of a device that has ended its batch; it may have been retired. */
   protected abstract fellIdle(device: number): void;
 
   isDeviceUp(device: number): boolean {

@@ -13,7 +13,7 @@ export interface Dispatch {
    */
   choose(at: number, up: readonly number[], last: number): number;
   /**
-   * joined tells that a member has come up beside others. It is absent where the rule keeps nothing of members.
+   * joined reports that a member has come up beside others. It is absent where the rule keeps nothing of members.
    * @param others the members of its pool that were up before
    */
   joined?(member: number, others: readonly number[]): void;
@@ -46,7 +46,7 @@ function nextOf(up: readonly number[], last: number, deviceOf: Int32Array): numb
   return up.find((member) => (deviceOf[member] as number) > before) ?? up[0] ?? NONE;
 }
 
-/** Beyond so many nanoseconds, the turns of a pool are counted from their least. */
+/** Beyond this many nanoseconds, the turns of a pool are counted from their least. */
 const MOST_TURNED_NS = 2 ** 52;
 
 /**

@@ -3,7 +3,7 @@ import type { SharedState } from './shared-state.js';
 
 /** Dropping decides which heads of queues are given up (DropRule). */
 export interface Dropping {
-  /** drops tells whether any head is ever given up. */
+  /** drops says whether any head is ever given up. */
   readonly drops: boolean;
   /**
    * dropTime is the first instant (ns) at which a head is given up, whatever else happens: −Infinity is at once, and
@@ -16,12 +16,12 @@ export interface Dropping {
    */
   dropTime(at: number, head: number, pool: number, start: number, device?: number): number;
   /**
-   * refuses tells whether the head is given up because of the tasks behind it in the queue, or because of
+   * refuses returns whether the head is given up because of the tasks behind it in the queue, or because of
    * when the device of the pool begins.
    */
   refuses(at: number, start: number, queue: number, pool: number, device?: number): boolean;
   /**
-   * forbids tells whether a head that was given up would be given up on a free device too. If so, the
+   * forbids returns whether a head that was given up would be given up on a free device too. If so, the
    * expected times of the pool may be wrong.
    */
   forbids(at: number, head: number, pool: number, device?: number): boolean;
@@ -32,11 +32,11 @@ export interface Dropping {
   batchUnderLoad(pool: number, more: number): number;
   /** most is the largest batch of a pool while more tasks wait. It is absent where that is the planned batch. */
   most?(pool: number): number;
-  /** entered tells that a task has entered a queue. */
+  /** entered reports that a task has entered a queue. */
   entered(queue: number, task: number): void;
-  /** waitedOn tells that a queue waits for company for its head. */
+  /** waitedOn reports that a queue waits for company for its head. */
   waitedOn(queue: number, head: number): void;
-  /** `hearing` is told of batches; it is absent where the rule does not depend on them. */
+  /** `hearing` hears of batches; it is absent where the rule does not depend on them. */
   readonly hearing?: BatchHearing;
   /** `timeouts` end requests wherever their tasks are; they are absent where the rule only looks at heads of queues. */
   readonly timeouts?: RequestTimeouts;
@@ -44,9 +44,9 @@ export interface Dropping {
 
 /** BatchHearing hears of every batch that a device begins, and once more when it ends it. The batch holds its tasks. */
 export interface BatchHearing {
-  /** started tells that the device of a batch has begun it. */
+  /** started reports that the device of a batch has begun it. */
   started(at: number, batch: number): void;
-  /** ended tells that a batch was executed, or failed, or was lost with its device. */
+  /** ended reports that a batch was executed, or failed, or was lost with its device. */
   ended(at: number, batch: number): void;
 }
 

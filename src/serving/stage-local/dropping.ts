@@ -123,7 +123,7 @@ class ByDevice implements Dropping {
   readonly drops = true;
   /** `lastWaitedOn` is the task that each queue waited on last. */
   private readonly lastWaitedOn: Int32Array;
-  /** `waited` tells whether each task has been waited on where it stands. */
+  /** `waited` says whether each task has been waited on where it stands. */
   private waited = new Uint8Array(0);
 
   private readonly columns: PlanColumns;
@@ -179,7 +179,7 @@ class ByDevice implements Dropping {
     this.waited[head] = 1;
   }
 
-  /** isSpared tells whether the rules for first sight leave the head alone. */
+  /** isSpared returns whether the rules for first sight leave the head alone. */
   private isSpared(queue: number, head: number): boolean {
     switch (this.rule.spares) {
       case 'all-waited':

@@ -37,7 +37,7 @@ export class EarliestFree implements TaskPlacement {
   private readonly devices: EarliestDevices;
   /** `waiting` holds the batches on each device, in the order they were handed over. */
   private readonly waiting: Lists;
-  /** Whether gears say at which pool a request begins. */
+  /** entersByGear says whether gears say at which pool a request begins. */
   private readonly entersByGear: boolean;
   /** `runs` is the batch that each device runs, NONE where it runs none. */
   private readonly runs: Int32Array;
@@ -205,7 +205,7 @@ export class EarliestFree implements TaskPlacement {
     this.touched.add(this.isFirst(pool) ? pool.model : this.queueBefore(index));
   }
 
-  /** isFirst tells whether the tasks of a pool wait in the queue of its model. */
+  /** isFirst returns whether the tasks of a pool wait in the queue of its model. */
   private isFirst({ partition }: Pool): boolean {
     return partition === 0 && !this.entersByGear;
   }
@@ -273,7 +273,7 @@ export class EarliestFree implements TaskPlacement {
   }
 
   /**
-   * update tells whether a device takes work: for a first stage it does only while every later stage of the pipeline
+   * update returns whether a device takes work: for a first stage it does only while every later stage of the pipeline
    * has a device.
    */
   private update(device: number): void {

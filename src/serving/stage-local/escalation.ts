@@ -17,7 +17,7 @@ export interface EscalationParts {
 }
 
 /**
- * Escalation moves the tasks of cascades. A task keeps the gear that was in force when its request came: it goes on to
+ * Escalation moves the tasks of cascades. A task keeps the gear that was active when its request came: it goes on to
  * the gear's next step while the model of its step is unsure of it, and is answered else.
  */
 export class Escalation extends AlongEdges implements Onward {

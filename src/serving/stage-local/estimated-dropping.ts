@@ -16,7 +16,7 @@ const NONE = SHARED_NONE;
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
-/** What is exactly as long as its share of an SLO is in time: a share is rounded by less than this. */
+/** A request that takes exactly its share of an SLO is in time: a share is rounded by less than this. */
 const ROUNDING_NS = 1e-3;
 
 function plannerOf({ planner }: DroppingState): StatePlanner {
@@ -66,7 +66,9 @@ class StageBudget extends ByDeadline {
   readonly columns: PlanColumns;
   readonly queues: WaitingTasks;
   private readonly untilEnd: boolean;
-  /** What stages have parts of that are of the SLO's spare time; absent where their parts are of the whole SLO. */
+  /**
+   * The spare time of each SLO, of which stages have parts; absent where their parts are of the whole SLO.
+   */
   private readonly spare: SpareTimes | undefined;
 
   constructor({ shares, until }: Extract<DropRule, { kind: 'stage-budget' }>, state: DroppingState) {
@@ -177,7 +179,7 @@ class Overload extends ByDeadline {
   private readonly share: number;
   /** By pool, how far the next drop has come. */
   private readonly due: Float64Array;
-  /** Whether each task was judged where it stands. */
+  /** judged says whether each task was judged where it stands. */
   private judged = new Uint8Array(0);
 
   constructor({ share }: Extract<DropRule, { kind: 'overload' }>, state: DroppingState) {

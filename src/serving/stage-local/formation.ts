@@ -22,7 +22,7 @@ const NOW = Number.NEGATIVE_INFINITY;
 
 /** Formation decides how the batches of a queue are formed (FormationRule). It starts none. */
 export interface Formation {
-  /** Whether a batch may wait longer once fewer tasks wait than before. */
+  /** waitsLonger says whether a batch may wait longer once fewer tasks wait than before. */
   readonly waitsLonger: boolean;
   /**
    * size is the size of the batch meant for a device of a pool that begins it at `start`. It is at least 1,
@@ -36,7 +36,7 @@ export interface Formation {
    */
   waitUntil(queue: number, pool: number, size: number, device?: number): number;
   /**
-   * entering tells that a task is about to enter a queue. It is absent where batches are formed only when devices take them.
+   * entering reports that a task is about to enter a queue. It is absent where batches are formed only when devices take them.
    */
   entering?(at: number, queue: number, task: number): void;
   /** picksOf chooses the tasks of the next batch of a queue. It is absent where they are the first. */
@@ -153,7 +153,7 @@ class RoomFirst extends Waiting implements Picks {
     return this;
   }
 
-  /** hasAlone tells whether one of so many tasks is to be tried alone. */
+  /** hasAlone returns whether one of a given number of tasks is to be tried alone. */
   private hasAlone(first: number, count: number): boolean {
     let task = first;
     for (let i = 0; i < count; i++, task = this.queues.next(task)) if (this.queues.isAlone(task)) return true;
@@ -161,7 +161,10 @@ class RoomFirst extends Waiting implements Picks {
   }
 }
 
-/** withRoom makes what tells when a batch that begins at `start` is to end the last stage, so that its tasks have room. */
+/**
+ * withRoom makes the function that says when a batch that begins at `start` is to end the last stage, so that
+ * its tasks have room.
+ */
 function withRoom(
   room: number,
   { planner }: FormationState,
@@ -236,7 +239,7 @@ function firstWithRoom(lists: TaskQueues, list: number, size: number, end: numbe
   return NONE;
 }
 
-/** GearBatches takes all tasks that wait, and waits for as many as the gear in force asks for: gear. */
+/** GearBatches takes all tasks that wait, and waits for as many as the active gear asks for: gear. */
 class GearBatches implements Formation {
   readonly waitsLonger = false;
 

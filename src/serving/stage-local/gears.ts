@@ -1,21 +1,22 @@
 import type { GearTable, ServedGear } from '../topology.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** A stage that the gear in force has no step for starts a batch with any task. */
+/** A stage that the active gear has no step for starts a batch with any task. */
 const ANY = 1;
 
 /**
- * Gears chooses the gear in force by the rate of arrivals (CascadeServe §5). Arrivals are counted over intervals. A gear
- * for higher loads comes into force at once: as soon as the arrivals of an interval are more than the gear in force is
- * for. One for lower loads comes into force at the end of an interval, unless the rate is below alpha times the length of
- * the first queue, so that what a burst has left is served first.
+ * Gears chooses the active gear by the rate of arrivals (CascadeServe §5). Arrivals are counted over
+ * intervals. A gear for higher loads becomes active at once: as soon as the arrivals of an interval are
+ * more than the active gear is for. A gear for lower loads becomes the current one at the end of an
+ * interval, unless the rate is below alpha times the length of the first queue, so that the rest of a burst
+ * is served first.
  *
  * Where an accuracy is promised and no latency, rates count for less in the proportion in which the mean rate so far is above the
- * planned one, so that accurate gears are in force as much of the time as was planned (§C.2). A mean rate below the
+ * planned one, so that accurate gears are active as much of the time as was planned (§C.2). A mean rate below the
  * planned one changes nothing, since that only makes answers more accurate.
  */
 export class Gears {
-  /** The gear in force, and how often another one has come into force. */
+  /** The active gear, and how often another one has become active. */
   current = 0;
   shifts = 0;
   private readonly pools: readonly Int32Array[];
@@ -55,7 +56,7 @@ export class Gears {
     return this.waitingBefore(this.entry);
   }
 
-  /** nextAt is when a gear for lower loads may come into force, Infinity where none can. */
+  /** nextAt is when a gear for lower loads may become active, Infinity where none can. */
   get nextAt(): number {
     return this.current === 0 ? NEVER : this.fromNs + this.table.intervalNs;
   }
@@ -67,7 +68,7 @@ export class Gears {
   }
 
   /**
-   * passed tells that the time has passed, and ends the intervals that are over. Queues are as they were since the last
+   * passed reports that the time has passed, and ends the intervals that are over. Queues are as they were since the last
    * event.
    */
   passed(at: number): void {
@@ -95,7 +96,7 @@ export class Gears {
     return this.table.gears[this.current] as ServedGear;
   }
 
-  /** rate is the rate of an interval with so many arrivals, as gears are chosen by it. */
+  /** rate is the rate of an interval with a given number of arrivals, as gears are chosen by it. */
   private rate(count: number): number {
     const { intervalNs, plannedRps } = this.table;
     const rps = (1e9 * count) / intervalNs;

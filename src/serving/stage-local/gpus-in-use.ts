@@ -15,7 +15,7 @@ export class GpusInUse {
 
   /**
    * @param limits the GPUs that there are, by class; a class without an entry has no limit
-   * @param isRunning tells whether a device runs a batch
+   * @param isRunning returns whether a device runs a batch
    */
   constructor(
     private readonly devices: readonly VirtualDevice[],

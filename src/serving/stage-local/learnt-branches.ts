@@ -26,12 +26,12 @@ export class LearntBranches {
     this.seen = new Float64Array(pools.length);
   }
 
-  /** watches tells whether it differs from task to task which edges of a pool are taken. */
+  /** watches returns whether it differs from task to task which edges of a pool are taken. */
   watches(pool: number): boolean {
     return this.masks[pool]?.length === KEPT;
   }
 
-  /** took tells which edges a task of a watched pool takes. */
+  /** took says which edges a task of a watched pool takes. */
   took(pool: number, mask: number): void {
     const seen = this.seen[pool] as number;
     (this.masks[pool] as Int32Array)[seen % KEPT] = mask;
@@ -67,7 +67,7 @@ export class LearntBranches {
   }
 }
 
-/** differs tells whether which edges of a pool are taken differs from task to task. */
+/** differs returns whether which edges of a pool are taken differs from task to task. */
 function differs({ edges }: Pool): boolean {
   return edges.some(({ when }) => when.kind !== 'always');
 }

@@ -1,4 +1,4 @@
-/** The intervals over which the load is smoothed, and over which it is told how much it varies. */
+/** The intervals over which the load is smoothed, and over which its variation is measured. */
 const SMOOTHED = 5;
 
 /** LoadFactorOptions says how loads are judged, and how much can be served. */
@@ -7,7 +7,7 @@ export interface LoadFactorOptions {
   readonly transition: Transition;
   /** Over how many intervals the load is smoothed. Default SMOOTHED. */
   readonly smoothed?: number | undefined;
-  /** throughputRps is the rate that a pool can serve now, with the batch in force on the devices that are up. */
+  /** throughputRps is the rate that a pool can serve now, with the current batch on the devices that are up. */
   throughputRps(pool: number): number;
 }
 
@@ -15,9 +15,9 @@ export interface LoadFactorOptions {
 export type Transition = 'delayed' | 'instant';
 
 /**
- * LoadFactors tells for each pool whether more comes than it can serve: the load factor is T_in/T_m, where T_in is the rate
- * of the last interval. Where the transition is delayed, it must be beyond 1 ± ε, and ε is how far the last rates were
- * from their smoothed values, Σ|T_in − T_s|/ΣT_in (PARD §4.3).
+ * LoadFactors says for each pool whether more comes than it can serve: the load factor is T_in/T_m, where
+ * T_in is the rate of the last interval. Where the transition is delayed, it must be beyond 1 ± ε, and ε is
+ * how far the last rates were from their smoothed values, Σ|T_in − T_s|/ΣT_in (PARD §4.3).
  */
 export class LoadFactors {
   private readonly intervalS: number;
@@ -49,7 +49,7 @@ export class LoadFactors {
     this.factors = new Float64Array(pools);
   }
 
-  /** came tells that a task came to a pool. */
+  /** came reports that a task came to a pool. */
   came(at: number, pool: number): void {
     const interval = Math.floor(at / this.intervalNs);
     const place = pool * this.kept + (interval % this.kept);
@@ -60,7 +60,7 @@ export class LoadFactors {
     this.counts[place]! += 1;
   }
 
-  /** isOverloaded tells whether a pool was found to have more work than time. */
+  /** isOverloaded returns whether a pool was found to have more work than time. */
   isOverloaded(pool: number): boolean {
     return this.overloaded[pool] === 1;
   }

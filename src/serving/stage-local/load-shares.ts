@@ -6,7 +6,7 @@ const NONE = SHARED_NONE;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * LoadShares divides the tasks of each pool among its devices as the gear in force plans (CascadeServe §4.4): an idle device
+ * LoadShares divides the tasks of each pool among its devices as the active gear plans (CascadeServe §4.4): an idle device
  * is handed a batch when it is furthest behind its share of what the pool has handed out under that gear. A device whose
  * share is 0 is handed one only where no other is idle. Where the gear plans no shares, all devices are alike.
  *
@@ -17,9 +17,9 @@ export class LoadShares {
   private readonly planned: readonly (readonly (Float64Array | undefined)[])[];
   /** Where each device stands among those of each pool. */
   private readonly placeOf: readonly Int32Array[];
-  /** How many tasks each device was handed since the gear in force came into force, pool by pool. */
+  /** How many tasks each device was handed since the active gear became active, pool by pool. */
   private readonly handedTo: readonly Float64Array[];
-  /** How many gears had come into force before the one that tasks are counted under. */
+  /** How many gears had become active before the one that tasks are counted under. */
   private shifts = 0;
 
   constructor(

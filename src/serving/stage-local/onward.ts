@@ -2,11 +2,11 @@
 export interface OnwardHooks {
   /** comesTo puts a task into the queue of a stage. */
   comesTo(at: number, task: number, stage: number): void;
-  /** branched tells that a task has come to be beside another of its row. */
+  /** branched reports that a task has come to be beside another of its row. */
   branched(task: number): void;
-  /** watchesEdges tells whether `took` is to be told of the tasks of a stage. */
+  /** watchesEdges returns whether `took` is to be called for the tasks of a stage. */
   watchesEdges(stage: number): boolean;
-  /** took tells which edges a task takes that leaves a stage, as bits in their order. */
+  /** took says which edges a task takes that leaves a stage, as bits in their order. */
   took(stage: number, edges: number): void;
 }
 

@@ -23,7 +23,7 @@ export class ParallelStages {
     this.parallel = Array.from({ length: pools }, (_, pool) => parts.graph.parallelTo(pool));
   }
 
-  /** collected tells that a task was taken on at its stage. Its cost is that of a walk over the tasks of the request. */
+  /** collected reports that a task was taken on at its stage. Its cost is that of a walk over the tasks of the request. */
   collected(task: number): void {
     const { flows, requests } = this.parts;
     const parallel = this.parallel[requests.poolOf(task)] as readonly number[];

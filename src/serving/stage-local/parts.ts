@@ -43,7 +43,7 @@ const NONE = SHARED_NONE;
 
 const NO_SCALING: ScalingRule = { kind: 'none' };
 
-/** CORRECTS tells whether the times at which devices are free follow what happened. */
+/** CORRECTS says whether the times at which devices are free follow what happened. */
 const CORRECTS: { readonly [K in StageLocalPolicy['correction']['kind']]: boolean } = {
   none: false,
   average: true,
@@ -87,7 +87,7 @@ export interface StageLocalOptions extends Partial<StageLocalPolicy> {
   tuning?: TunedPlan;
   /** The streams of rules that draw random numbers; absent, none may. */
   streams?: Streams;
-  /** What the paper of PARD leaves open, where it is read otherwise. */
+  /** The readings that replace those of docs/pard.md where the paper of PARD leaves a choice open. */
   readings?: Readings;
 }
 
@@ -108,7 +108,7 @@ export interface PartsHooks {
   leave(queue: number, task: number): void;
   /** requeue queues a task again whose batch was lost. */
   requeue(at: number, task: number): void;
-  /** judged tells that a request was served to its end, in time or not, or was turned away. */
+  /** judged reports that a request was served to its end, in time or not, or was turned away. */
   judged(request: number, inTime: boolean): void;
   /** comesTo puts a task into the queue of a stage. */
   comesTo(at: number, task: number, stage: number): void;

@@ -14,7 +14,7 @@ const Taken = SharedTaken;
  * edge reaches is left out, and its own edges are not taken either. A task that goes nowhere ends.
  */
 export class Passing extends AlongEdges implements Onward {
-  /** Whether each task of the batch that is sent on has gone along an edge already. */
+  /** isGone says whether each task of the batch that is sent on has gone along an edge already. */
   private readonly isGone: boolean[] = [];
 
   constructor(
@@ -107,7 +107,7 @@ export class Passing extends AlongEdges implements Onward {
       if (!this.isTaken(edge, task, pool)) this.isNotReachedBy(at, flow, to[edge] as number);
   }
 
-  /** isNotReachedBy tells that one edge into a stage is not taken. */
+  /** isNotReachedBy reports that one edge into a stage is not taken. */
   private isNotReachedBy(at: number, flow: number, stage: number): void {
     const { flows, graph } = this;
     if (!flows.speak(flow, stage)) return;

@@ -10,7 +10,7 @@ import type { SharedState } from './shared-state.js';
 import type { TaskPlacement } from './task-placement.js';
 
 const NONE = SHARED_NONE;
-/** Parts of a nanosecond that are told apart. */
+/** Parts of a nanosecond that are distinguished. */
 const PARTS = 1024;
 
 /** PerDeviceChoices are the choices that a PerDevice is made from. */
@@ -27,7 +27,7 @@ export function perDeviceQueues(topology: Topology): number {
 /**
  * PerDevice gives a task one of the devices of its stage as soon as it comes there, and keeps it in a queue of that device's
  * own (PARD Fig. 4). Queues are numbered as the memberships of devices in pools are (DeviceMembers). After them comes one for
- * each pool, where tasks wait while no device of the pool is up. A change takes constant time, but for the choice of a
+ * each pool, where tasks wait while no device of the pool is up. A change takes constant time, except for the choice of a
  * device among those of a pool.
  */
 export class PerDevice extends ByPipeline implements TaskPlacement {
@@ -40,7 +40,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private readonly lastChosen: Int32Array;
   /** The queue of each task. */
   private queues = new Int32Array(0);
-  /** Whether gears say at which pool a request begins. */
+  /** entersByGear says whether gears say at which pool a request begins. */
   private readonly entersByGear: boolean;
   private readonly asPlanned: boolean;
 
@@ -243,7 +243,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     return [...queues];
   }
 
-  /** hasOthers tells whether there is another pipeline for the tasks of a pool. */
+  /** hasOthers returns whether there is another pipeline for the tasks of a pool. */
   private hasOthers(pool: number): boolean {
     return (this.columns.pipelines[this.topology.pools[pool]?.model as number] as number) > 1;
   }

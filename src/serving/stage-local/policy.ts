@@ -28,7 +28,7 @@ export type DispatchRule =
 /**
  * FormationRule says how large a batch is, and when a batch starts that is smaller than planned though
  * nothing else waits.
- * - gear: it takes all tasks that wait, once there are as many as the gear in force asks for, or the first has waited to
+ * - gear: it takes all tasks that wait, once there are as many as the active gear asks for, or the first has waited to
  *   the gear's timeout (CascadeServe §4.5). Without gears it is as waiting.
  * - waiting: it takes all tasks that wait, whether they are in time or not, and starts at once (InferLine).
  * - delay: it takes all tasks that wait, once a planned batch waits or the first has waited for `delayNs` (Triton's
@@ -72,7 +72,7 @@ export type FormationRule =
  * - full-batch: a hopeless one. And while more than `share` of a planned batch wait, also one that would be
  *   late in a batch of that share. Serving it would force a small batch under overload, when all others need
  *   throughput (Nexus' early drop; PPipe's published rule at first sight has the same aim).
- * - gear: one that would miss its deadline whatever its model says of it. And while more wait than the gear in force executes
+ * - gear: one that would miss its deadline whatever its model says of it. And while more wait than the active gear executes
  *   at once, also one that would be late in that batch; where they are so many that the last of them has no time to wait, one
  *   that would not have time for the gear's later steps, either (GearLimits). Without gears it is as hopeless.
  * - nearly-full: one that the next device cannot have in time, even alone. At first sight, also one that the
@@ -170,7 +170,8 @@ export type ScalingRule =
 
 /**
  * InstantRule says in which order batches go on that end a step at the same instant.
- * - told: they go on in the order in which they were told. Delivered tasks then enter their queue together.
+ * - told: they go on in the order in which the core heard of them. Delivered tasks then enter their queue
+ *   together.
  * - by-place: delivered batches go on one by one in the order of their uplinks, and each queue is served
  *   before the next batch enters. Executed batches go on in the order of their devices (the published
  *   simulator).
@@ -261,7 +262,7 @@ export const INFERLINE_POLICY: StageLocalPolicy = {
 
 /**
  * GEAR_POLICY is how gear plans are served (CascadeServe §4.5, §5): each model has one queue, from which an idle device
- * that holds the model takes what waits, as soon as the gear in force lets it. Nothing is given up. `gearplan` tries
+ * that holds the model takes what waits, as soon as the active gear lets it. Nothing is given up. `gearplan` tries
  * gears by these rules in its own way, which is faster: test/gearplan/gear-run.test.ts fails where one request of a random
  * gear ends at another nanosecond.
  */

@@ -20,7 +20,7 @@ function marginOf(rule: WeighingRule): number {
   }
 }
 
-/** QueuePace tells how fast the tasks of a queue are served, by what is expected of its stage and of those after it. */
+/** QueuePace says how fast the tasks of a queue are served, by what is expected of its stage and of those after it. */
 export class QueuePace {
   private readonly margin: number;
   private at = 0;
@@ -33,7 +33,7 @@ export class QueuePace {
     this.margin = marginOf(rule);
   }
 
-  /** passed tells what time it is. */
+  /** passed sets the present time. */
   passed(at: number): void {
     this.at = at;
   }

@@ -33,7 +33,7 @@ export class QueueService {
   private readonly touched: QueueSet;
   /** `wake` is when each queue is looked at though nothing happens to it before. */
   private readonly wake: WakeTimes;
-  /** Whether a queue is looked at that has not started the one batch of its turn. */
+  /** isTurn says whether a queue is looked at that has not started the one batch of its turn. */
   private isTurn = false;
 
   constructor(
@@ -110,7 +110,7 @@ export class QueueService {
       const dropTime = this.background.dropTime(late);
       if (at < dropTime) {
         const device = this.placement.device(queue);
-        // What a device has collected from another queue comes before.
+        // The batch that a device has collected from another queue comes before any batch of this queue.
         if (device === NONE || !broker.mayCollect(device, queue)) return Math.min(again, dropTime);
         const pool = this.placement.placeOf(queue);
         this.start(at, queue, device, this.background.batchSize(queue, pool), true);

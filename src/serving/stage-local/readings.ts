@@ -1,6 +1,7 @@
 /**
- * Readings says what PARD's paper leaves open and is read otherwise here than docs/pard.md says ("What the paper leaves
- * open"). Benches and tests give some, to show what a reading is worth. What is absent is read as the page says.
+ * Readings says what PARD's paper leaves open and is read otherwise here than docs/pard.md says ("What the
+ * paper leaves open"). Benches and tests give some, to show what a reading is worth. A reading that is absent
+ * is as docs/pard.md says.
  */
 export interface Readings {
   /** The _d_k_ of a task that is decided is that of the batch with all that is collected and it, not of the planned batch. */

@@ -6,10 +6,11 @@ const NONE = SHARED_NONE;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * RequestTimeouts holds the requests that have no outcome yet, and when each is to end though it has not been served: `slos`
- * times the SLO of its model after it came, as far as its deadline tells that, since it may have passed an ingress before. So
- * one with a sooner deadline of its own ends sooner too. A change takes constant time where the requests of a model come in the
- * order of their deadlines, and to find the next one a pass over the models.
+ * RequestTimeouts holds the requests that have no outcome yet, and when each is to end though it has not been
+ * served: `slos` times the SLO of its model after it came, as far as that follows from its deadline, since it
+ * may have passed an ingress before. So one with a sooner deadline of its own ends sooner too. A change takes
+ * constant time where the requests of a model come in the order of their deadlines, and to find the next one
+ * a pass over the models.
  */
 export class RequestTimeouts {
   /** The requests of each model, in the order in which they are to end. */
@@ -50,7 +51,7 @@ export class RequestTimeouts {
     open.insertAfter(model, last, request);
   }
 
-  /** ended tells that a request has its outcome; one that is in no list is passed over. */
+  /** ended reports that a request has its outcome; one that is in no list is passed over. */
   ended(request: number): void {
     if (Number.isNaN(this.endAt[request] ?? Number.NaN)) return;
     this.endAt[request] = Number.NaN;

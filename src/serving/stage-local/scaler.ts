@@ -22,7 +22,7 @@ export interface ScalerParts {
 export interface ScalerHooks {
   /** retire puts a device on standby, and queues elsewhere what it has not begun. */
   retire(at: number, device: number): void;
-  /** isRunning tells whether a device still runs a batch. */
+  /** isRunning returns whether a device still runs a batch. */
   isRunning(device: number): boolean;
 }
 
@@ -51,7 +51,10 @@ export class Scaler {
   private done = 0;
   /** `nextAt` is the time of the next change, Infinity where there is none. */
   nextAt: number;
-  /** Whether a pool has other devices than it should: one may still run a batch from before it was retired. */
+  /**
+   * isShort says whether a pool has other devices than it should: one may still run a batch from before it
+   * was retired.
+   */
   private isShort = false;
 
   private readonly decisions: Decisions;
@@ -75,7 +78,7 @@ export class Scaler {
     this.nextAt = this.changes[0]?.atNs ?? NEVER;
   }
 
-  /** isDue tells whether devices are to be activated or retired now. */
+  /** isDue returns whether devices are to be activated or retired now. */
   isDue(at: number): boolean {
     return this.isShort || this.nextAt <= at;
   }
@@ -90,7 +93,7 @@ export class Scaler {
     this.states[device] = State.up;
   }
 
-  /** deviceDown tells that a device was lost. Its driver brings it up again, unless it was retired. */
+  /** deviceDown reports that a device was lost. Its driver brings it up again, unless it was retired. */
   deviceDown(device: number): void {
     if (this.states[device] === State.up) this.states[device] = State.asked;
   }

@@ -7,10 +7,11 @@ const NONE = SHARED_NONE;
 const NOW = Number.NEGATIVE_INFINITY;
 
 /**
- * SealedBatches is the Formation that puts tasks into batches as they come to a queue, in their order: sealed. A batch takes tasks until it is as
- * large as planned, or until `timeoutNs` have passed since its first one came; one that comes at that very instant is still
- * taken. Who leaves an open batch makes no room in it. A task that is placed anew has come anew, so that the tasks of a
- * batch always stand behind one another. A change takes constant time, and a size a pass over the batch.
+ * SealedBatches is the Formation that puts tasks into batches as they come to a queue, in their order:
+ * sealed. A batch takes tasks until it is as large as planned, or until `timeoutNs` have passed since its
+ * first one came; one that comes at that very instant is still taken. A task that leaves an open batch makes
+ * no room in it. A task that is placed anew has come anew, so that the tasks of a batch always stand behind
+ * one another. A change takes constant time, and a size a pass over the batch.
  */
 export class SealedBatches {
   readonly waitsLonger = false;
@@ -55,7 +56,7 @@ export class SealedBatches {
     this.batchOf[task] = this.last[queue] as number;
   }
 
-  /** hasRoom tells whether the batch that was begun last in a queue takes one task more. */
+  /** hasRoom returns whether the batch that was begun last in a queue takes one task more. */
   private hasRoom(at: number, queue: number, task: number): boolean {
     if (this.isClosed[queue] === 1) return false;
     if ((this.sizes[queue] as number) >= this.planned(this.requests.poolOf(task))) return false;
@@ -63,7 +64,7 @@ export class SealedBatches {
     return at < sealedAt || (at === sealedAt && this.waits(queue));
   }
 
-  /** waits tells whether a task of the batch that was begun last has not been taken. */
+  /** waits returns whether a task of the batch that was begun last has not been taken. */
   private waits(queue: number): boolean {
     const task = this.queues.last(queue);
     return task !== NONE && this.batchOf[task] === this.last[queue];

@@ -18,11 +18,11 @@ export interface SharedState {
   readonly collected: Lists;
   readonly durations: Durations;
   readonly planned: PlannedBatches;
-  /** What is observed of the stages, for rules that decide by it. */
+  /** The planner that observes the stages, for rules that decide by what it observed. */
   readonly planner?: StatePlanner | undefined;
   /** The gears of a plan of cascades. */
   readonly gears?: Gears | undefined;
-  /** What the paper of PARD leaves open, where it is read otherwise. */
+  /** The readings that replace those of docs/pard.md where the paper of PARD leaves a choice open. */
   readonly readings?: Readings | undefined;
   /** The streams of rules that draw random numbers. */
   readonly streams: Streams;

@@ -43,7 +43,7 @@ export class Sharing {
     return best;
   }
 
-  /** started tells that a queue has started a batch in its turn. */
+  /** started reports that a queue has started a batch in its turn. */
   started(queue: number): void {
     this.lastTurn[queue] = ++this.turns;
   }

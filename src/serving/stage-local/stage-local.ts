@@ -54,7 +54,10 @@ export class StageLocalCore implements ServingCore {
   private readonly decisions: StageLocalParts['decisions'];
   /** `planner` is what is observed of the stages; it is absent where no rule decides by it. */
   readonly planner: StageLocalParts['planner'];
-  /** Whether batches that end a step at the same instant go on in the order in which they were told (InstantRule). */
+  /**
+   * isTold says whether batches that end a step at the same instant go on in the order in which the core
+   * heard of them (InstantRule).
+   */
   private readonly isTold: boolean;
   /** `touched` holds the queues that are to be looked at again in this `decide`. */
   private readonly touched: QueueSet;
@@ -150,7 +153,7 @@ export class StageLocalCore implements ServingCore {
     return this.life.rowOf(task);
   }
 
-  /** observe tells the planner that the time has passed, before anything else is told. */
+  /** observe tells the planner that the time has passed, before any other event. */
   private observe(at: number): void {
     const { planner } = this;
     if (planner !== undefined && at >= planner.nextAt) planner.passed(at);
@@ -311,7 +314,9 @@ export class StageLocalCore implements ServingCore {
     this.leaveBroken(at, device);
   }
 
-  /** retire puts a device on standby. What it was handed and has not begun is queued again. */
+  /**
+   * retire puts a device on standby. A batch that was handed to the device and has not begun is queued again.
+   */
   private retire(at: number, device: number): void {
     this.decisions.push(Decision.retire, device);
     this.tuning?.ready(at, device, false);

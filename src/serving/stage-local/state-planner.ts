@@ -36,11 +36,11 @@ export type LaterEstimate = Omit<Extract<DropRule, { kind: 'end-to-end' }>, 'kin
 export interface StatePlannerOptions extends StateSettings {
   readonly estimate?: LaterEstimate | undefined;
   readonly transition?: Transition | undefined;
-  /** Whether the SLO is divided by the worst latencies of late. */
+  /** divides says whether the SLO is divided by the worst latencies of late. */
   readonly divides?: boolean;
   /** The mean queueing delay of a stage above which it and those before it are overloaded. */
   readonly thresholdNs?: number | undefined;
-  /** What is read otherwise. */
+  /** The readings that replace those of docs/pard.md. */
   readonly readings?: Readings | undefined;
 }
 
@@ -62,9 +62,10 @@ const LEARNS: { readonly [K in LaterEstimate['branches']]: boolean } = { worst: 
  * StatePlanner is PARD's State Planner (§4.2): it watches how long tasks queue at each stage and how long they wait in a
  * batch, and estimates how long those that go on will take. It also tells the load factors of §4.3.
  *
- * Figures are shared at every whole multiple of the period: in between, they are those of the last. They are computed when
- * the first event comes at or after a multiple (`passed`), at O(samples × stages) for F and O(1) for each stage else. What
- * is told of a task takes constant time. Memory does not follow the number of requests.
+ * Figures are shared at every whole multiple of the period: in between, they are those of the last. They are
+ * computed when the first event comes at or after a multiple (`passed`), at O(samples × stages) for F and
+ * O(1) for each stage else. Recording an event of a task takes constant time. Memory does not follow the
+ * number of requests.
  */
 export class StatePlanner {
   private readonly pools: number;
@@ -84,7 +85,7 @@ export class StatePlanner {
   private readonly waits: BatchWaits;
   private readonly loads: LoadFactors | undefined;
 
-  /** Which branches tasks take; absent where the worst path counts. */
+  /** The observed branches that tasks take; absent where the worst path counts. */
   private readonly branches: LearntBranches | undefined;
   private readonly later: readonly Float64Array[];
   private readonly draws: readonly Float64Array[];
@@ -154,7 +155,7 @@ export class StatePlanner {
     return this.loads === undefined ? next : Math.min(next, (this.loadInterval + 1) * this.loadEveryNs);
   }
 
-  /** passed tells that the time has passed, before an event at `at` is told. */
+  /** passed reports that the time has passed, before an event at `at`. */
   passed(at: number): void {
     const interval = Math.floor(at / this.loadEveryNs);
     if (interval > this.loadInterval) {
@@ -167,19 +168,19 @@ export class StatePlanner {
     this.share(multiple * this.everyNs);
   }
 
-  /** came tells that a task has come to a stage. */
+  /** came reports that a task has come to a stage. */
   came(at: number, pool: number): void {
     this.loads?.came(at, pool);
   }
 
-  /** kept tells that a task was put into a batch that is to begin at `start` on a device. */
+  /** kept reports that a task was put into a batch that is to begin at `start` on a device. */
   kept(at: number, task: number, pool: number, start: number, device = NONE): void {
     this.queueing.add(at, pool, at - this.requests.queuedAt(task));
     this.waited(task, pool, start - at);
     this.decided(at, task, pool, start, device);
   }
 
-  /** dropped tells that a task was given up whose batch would have begun at `start` on a device. */
+  /** dropped reports that a task was given up whose batch would have begun at `start` on a device. */
   dropped(at: number, task: number, pool: number, start: number, device = NONE): void {
     const { readings } = this.options;
     if (readings?.countsDropped === true) this.queueing.add(at, pool, at - this.requests.queuedAt(task));
@@ -205,7 +206,7 @@ export class StatePlanner {
     if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool, device));
   }
 
-  /** estimatesLater tells whether `laterNs` may be asked. */
+  /** estimatesLater returns whether `laterNs` may be asked. */
   get estimatesLater(): boolean {
     return this.options.estimate !== undefined;
   }
@@ -222,12 +223,12 @@ export class StatePlanner {
     return (longest as Int32Array).reduce((sum, later) => sum + this.durationNs(later), 0);
   }
 
-  /** watchesEdges tells whether `took` is to be told for the tasks of a stage. */
+  /** watchesEdges returns whether `took` is to be called for the tasks of a stage. */
   watchesEdges(pool: number): boolean {
     return this.branches?.watches(pool) ?? false;
   }
 
-  /** took tells which edges a task of a stage takes, as bits in their order. */
+  /** took says which edges a task of a stage takes, as bits in their order. */
   took(pool: number, edges: number): void {
     this.branches?.took(pool, edges);
   }
@@ -237,12 +238,12 @@ export class StatePlanner {
     return this.shares[pool] as number;
   }
 
-  /** sheds tells whether tasks queue for longer than the threshold at this stage, or at a later one. */
+  /** sheds returns whether tasks queue for longer than the threshold at this stage, or at a later one. */
   sheds(pool: number): boolean {
     return this.isShedding[pool] === 1;
   }
 
-  /** isOverloaded tells whether more comes to a stage than it can serve. */
+  /** isOverloaded returns whether more comes to a stage than it can serve. */
   isOverloaded(pool: number): boolean {
     return this.loads?.isOverloaded(pool) ?? false;
   }
@@ -253,7 +254,7 @@ export class StatePlanner {
   }
 
   /**
-   * durationNs is the time of a stage with the batch in force: its execution, and the transfer to the next. It is that on a
+   * durationNs is the time of a stage with the current batch: its execution, and the transfer to the next. It is that on a
    * device, or without one the mean of the devices that are up.
    */
   durationNs(pool: number, device = NONE): number {
@@ -307,7 +308,7 @@ export class StatePlanner {
       );
   }
 
-  /** fixedNs is what counts of a later stage but for drawn waits. */
+  /** fixedNs is what counts of a later stage except for drawn waits. */
   private fixedNs(at: number, pool: number, { queueing, execution, wait }: LaterEstimate): number {
     const longestWaitNs = wait === 'most' ? this.executionNs(pool) : 0;
     return (

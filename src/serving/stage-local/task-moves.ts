@@ -71,7 +71,7 @@ export class TaskMoves {
     if (isNext && this.isDueBefore(queue, task)) this.placement.touched.add(queue);
   }
 
-  /** isDueBefore tells whether who is next in a queue may have to be given up earlier than the task that was before it. */
+  /** isDueBefore returns whether who is next in a queue may have to be given up earlier than the task that was before it. */
   private isDueBefore(queue: number, task: number): boolean {
     const next = this.queues.mostUrgent(queue);
     return next !== NONE && this.queues.latestEnd(next) < this.queues.latestEnd(task);
@@ -82,7 +82,10 @@ export class TaskMoves {
     this.enqueue(at, task);
   }
 
-  /** moveOn places all tasks of a queue again, where they can be served. Those in the background go with the others. */
+  /**
+   * moveOn places all tasks of a queue again, where they can be served. Tasks in the background go with the
+   * others.
+   */
   moveOn(at: number, queue: number): void {
     const { queues, collected, background } = this;
     for (let left = collected.size(queue); left > 0; left--) this.moveTask(at, queue, collected.first(queue));

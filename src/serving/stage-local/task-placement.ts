@@ -21,12 +21,12 @@ export interface TaskPlacement {
   /** poolOf is the pool for which a device takes a queue's next batch. */
   poolOf(queue: number, device: number): number;
   /**
-   * changed tells that the tasks or devices for a queue's next batches have changed, other than by a task at
+   * changed reports that the tasks or devices for a queue's next batches have changed, other than by a task at
    * its end.
    */
   changed(queue: number): void;
   /**
-   * isTooLong tells whether a task that came now, behind `ahead` others that are in no queue yet, would
+   * isTooLong returns whether a task that came now, behind `ahead` others that are in no queue yet, would
    * surely be too late.
    */
   isTooLong(at: number, model: number, latestEnd: number, ahead: number): boolean;
@@ -38,9 +38,9 @@ export interface TaskPlacement {
    * again.
    */
   goOn(at: number, task: number, pool: number): void;
-  /** branched tells that a task has come to be beside another of its row, in the same DAG. */
+  /** branched reports that a task has come to be beside another of its row, in the same DAG. */
   branched(task: number): void;
-  /** ended tells that a task that began has its outcome. */
+  /** ended reports that a task that began has its outcome. */
   ended(task: number): void;
 
   /** device is the device that takes a queue's next batch, NONE where none does now. */
@@ -50,12 +50,12 @@ export interface TaskPlacement {
    * past where the device is idle.
    */
   freeAt(device: number): number;
-  /** isUp tells whether the tasks in a queue could be served by devices that are up. */
+  /** isUp returns whether the tasks in a queue could be served by devices that are up. */
   isUp(queue: number): boolean;
   /** lastUseAt is the time at which a pool last had work; where its devices are of several classes, a device. */
   lastUseAt(pool: number, device: number): number;
 
-  /** handed tells that the batch was handed to its device. */
+  /** handed reports that the batch was handed to its device. */
   handed(at: number, batch: number): void;
   started(at: number, batch: number): void;
   executed(at: number, batch: number, endedAt: number): void;
@@ -66,7 +66,7 @@ export interface TaskPlacement {
   /** running is the batch that runs on the device, NONE where none does. */
   running(device: number): number;
   /**
-   * deviceDown tells that a device is gone.
+   * deviceDown reports that a device is gone.
    * @returns the batches that were on it, in order
    */
   deviceDown(device: number): readonly number[];

@@ -5,7 +5,7 @@ import type { WaitingTasks } from './waiting-tasks.js';
 /** BudgetQueuesOptions says from which end queues are served, and how much of every deadline is kept free. */
 export interface BudgetQueuesOptions {
   readonly slackNs: number;
-  /** servesMost tells whether a queue is served from the end of the most remaining budget now. */
+  /** servesMost returns whether a queue is served from the end of the most remaining budget now. */
   readonly servesMost: (queue: number) => boolean;
 }
 
@@ -17,7 +17,10 @@ export interface BudgetQueuesOptions {
  */
 export class BudgetQueues implements WaitingTasks {
   private readonly heaps: MinMaxHeaps;
-  /** Those of the same tasks of whose row a parallel stage has taken on its part; absent until there is one. */
+  /**
+   * A second heap of the tasks whose row a parallel stage has taken on its part; absent until there is such a
+   * task.
+   */
   private beside: MinMaxHeaps | undefined;
 
   constructor(
@@ -42,7 +45,7 @@ export class BudgetQueues implements WaitingTasks {
     return this.heaps.first(queue);
   }
 
-  /** insert tells that the task is not the last of its queue: no place in it is a task's for good. */
+  /** insert reports that the task is not the last of its queue: no place in it is a task's for good. */
   insert(queue: number, task: number): boolean {
     this.heaps.insert(queue, task, this.requests.deadlineOfTask(task));
     if (this.requests.isBegunBeside(task)) this.begunBeside(queue, task);

@@ -5,9 +5,9 @@ const NONE = SHARED_NONE;
 const NO_ROWS: readonly number[] = [];
 
 /**
- * DeviceClasses numbers the classes of the devices of pools that have several, after the pools: as rows of the times by which
- * executions are expected. It also counts the devices of each that are up. What is asked takes constant time, but for a
- * loop over the classes of one pool.
+ * DeviceClasses numbers the classes of the devices of pools that have several, after the pools: as rows of
+ * the times by which executions are expected. It also counts the devices of each that are up. Every query
+ * takes constant time, except for a loop over the classes of one pool.
  */
 export class DeviceClasses {
   /** The largest batch and the planned latencies of each class. */
@@ -70,7 +70,7 @@ export class DeviceClasses {
   }
 
   /**
-   * changed tells that a device has come up or gone.
+   * changed reports that a device has come up or gone.
    * @returns its pool where that has devices of several classes, else NONE
    */
   changed(device: number, isUp: boolean): number {

@@ -8,7 +8,7 @@ export class DeviceMembers {
   /** The device and the pool of each membership. */
   readonly deviceOf: Int32Array;
   readonly poolOf: Int32Array;
-  /** `isShared` tells whether any device is in several pools. */
+  /** `isShared` says whether any device is in several pools. */
   readonly isShared: boolean;
   /** The further memberships of device d are those from `further[d]` to before `further[d + 1]`. */
   private readonly further: Int32Array;

@@ -15,7 +15,7 @@ import { DeviceClasses } from './device-classes.js';
 
 const NONE = SHARED_NONE;
 
-/** One measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
+/** A single measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
 /**
@@ -152,7 +152,7 @@ export class Durations {
     return this.executions.ns(row, size) + this.transferNs(pool, size);
   }
 
-  /** devicesChanged tells that a device has come up or gone, so that others are expected of its pool. */
+  /** devicesChanged reports that a device has come up or gone, so that others are expected of its pool. */
   devicesChanged(device: number, isUp: boolean): void {
     const pool = this.classes.changed(device, isUp);
     if (pool === NONE) return;
@@ -216,8 +216,8 @@ export class Durations {
   }
 
   /**
-   * mostOf is the largest value over the stages that edges lead to from a pool. Those that lead back, as they may where gears
-   * have models in different orders, are left out: no path has all of them.
+   * mostOf is the largest value over the stages that edges lead to from a pool. Edges that lead back, which
+   * gears with models in different orders may have, are left out: no path has all of them.
    */
   private mostOf(pool: number, worth: (to: number) => number): number {
     const { firstEdge, to } = this.graph;
@@ -348,7 +348,10 @@ class StepTimes {
    */
   private readonly ratio: Float64Array;
   private readonly deviation: Float64Array;
-  /** What is learnt: whether anything is, by which weight, and whether expected times are whole. */
+  /**
+   * The settings of learning: whether anything is learnt, by which weight, and whether expected times are
+   * whole.
+   */
   private readonly learns: boolean;
   private readonly weight: number;
   private readonly isWhole: boolean;
@@ -445,7 +448,7 @@ class StepTimes {
   }
 }
 
-/** rowsOf gives `rowOf` for rows of so many batch sizes, and one more entry for the end of the last row. */
+/** rowsOf gives `rowOf` for rows of a given number of batch sizes, and one more entry for the end of the last row. */
 function rowsOf(batches: readonly number[]): Int32Array {
   const rowOf = new Int32Array(batches.length + 1).fill(-1);
   batches.forEach((batch, row) => {

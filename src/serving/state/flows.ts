@@ -22,7 +22,7 @@ export class Flows {
   /** The task that waits before each stage until all edges have spoken, NONE where none does. */
   private waiting = new Int32Array(0);
   private verdicts = new Float64Array(0);
-  /** Whether a stage parallel to each stage has taken the row on. */
+  /** begunBeside says whether a stage parallel to each stage has taken the row on. */
   private begunBeside = new Uint8Array(0);
 
   constructor(private readonly graph: DagColumns) {
@@ -52,7 +52,7 @@ export class Flows {
     return this.rows[flow] as number;
   }
 
-  /** gearOf is the gear that was in force when the row came. */
+  /** gearOf is the gear that was active when the row came. */
   gearOf(flow: number): number {
     return this.gears[flow] as number;
   }
@@ -62,7 +62,7 @@ export class Flows {
   }
 
   /**
-   * speak tells that one more edge into a stage has spoken.
+   * speak reports that one more edge into a stage has spoken.
    * @returns whether all have
    */
   speak(flow: number, stage: number): boolean {
@@ -87,7 +87,7 @@ export class Flows {
     this.verdicts[(this.origin[flow] as number) + stage] = verdict;
   }
 
-  /** isBegunBeside tells whether a stage parallel to this one has taken the row on. */
+  /** isBegunBeside returns whether a stage parallel to this one has taken the row on. */
   isBegunBeside(flow: number, stage: number): boolean {
     return this.begunBeside[(this.origin[flow] as number) + stage] === 1;
   }

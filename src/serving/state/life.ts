@@ -38,9 +38,9 @@ export interface TaskKeeper {
   leaveQueue(task: number): void;
   /** requeue queues a task again whose batch was lost. */
   requeue(at: number, task: number): void;
-  /** ended tells, for every task of a request, that the request has its outcome. */
+  /** ended reports, for every task of a request, that the request has its outcome. */
   ended(task: number): void;
-  /** judged tells that a request was served to its end, in time or not, or was turned away. */
+  /** judged reports that a request was served to its end, in time or not, or was turned away. */
   judged(request: number, inTime: boolean): void;
 }
 
@@ -195,9 +195,9 @@ export class RequestLife {
   }
 
   /**
-   * settle ends a request: its decision has been pushed, or its client has left. Its waiting tasks leave their
-   * queues. Those in batches are left out when their batch is next handled; the request keeps its number until
-   * then.
+   * settle ends a request: its decision has been pushed, or its client has left. Its waiting tasks leave
+   * their queues. Tasks in batches are left out when their batch is next handled; the request keeps its
+   * number until then.
    */
   private settle(request: number): void {
     const { requests } = this;

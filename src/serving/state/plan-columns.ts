@@ -24,7 +24,10 @@ export class PlanColumns {
   readonly pipelines: Int32Array;
   /** For each model, the first of those that share its pools: itself where it shares none. */
   readonly sharing: Int32Array;
-  /** Whether requests of each model may be served before those of others that came earlier, as these have a longer SLO. */
+  /**
+   * mayOvertake says whether requests of each model may be served before those of others that came earlier,
+   * as these have a longer SLO.
+   */
   readonly mayOvertake: Uint8Array;
   /** The first stage of each model's DAG, NONE where its pipelines are chains. */
   readonly dagOf: Int32Array;

@@ -3,7 +3,7 @@ import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js
 import { DagColumns } from './dag-columns.js';
 
 /**
- * PoolsUp tells which devices are up, and so which pools have a device and which pipelines are up. Pipelines
+ * PoolsUp says which devices are up, and so which pools have a device and which pipelines are up. Pipelines
  * are known by their entries. A change takes constant time.
  */
 export class PoolsUp {
@@ -37,13 +37,13 @@ export class PoolsUp {
     return this.devicesUp[pool] as number;
   }
 
-  /** hasDevice tells whether any device of the pool is up. */
+  /** hasDevice returns whether any device of the pool is up. */
   hasDevice(pool: number): boolean {
     return (this.devicesUp[pool] as number) > 0;
   }
 
   /**
-   * isUp tells whether every pool that a task in this one can still come to has a device. O(stages) where some pool of
+   * isUp returns whether every pool that a task in this one can still come to has a device. O(stages) where some pool of
    * the pipeline is down.
    */
   isUp(pool: number): boolean {

@@ -5,7 +5,7 @@ import { RANKS, TaskQueues } from './task-queues.js';
 import type { ListOrder, QueueOrder, WaitingTasks } from './waiting-tasks.js';
 import { MOST_LEVELS, WeighedQueues, type WeighedQueuesParts } from './weighed-queues.js';
 
-/** isListOrder tells whether the tasks of an order can be walked along from the first on. */
+/** isListOrder returns whether the tasks of an order can be walked along from the first on. */
 export function isListOrder(order: QueueOrder): order is ListOrder {
   return order.kind in RANKS;
 }
@@ -17,7 +17,7 @@ export type WeighingOptions = Pick<WeighedQueuesParts, 'paceOf' | 'longestSloNs'
 export interface QueueOptions {
   readonly order: QueueOrder;
   readonly slackNs: number;
-  /** isOverloaded tells whether more comes than can be served where a queue stands; only the order `adaptive` asks. */
+  /** isOverloaded returns whether more comes than can be served where a queue stands; only the order `adaptive` asks. */
   readonly isOverloaded: (queue: number) => boolean;
 }
 

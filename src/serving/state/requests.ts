@@ -89,30 +89,30 @@ export class Requests {
     return this.weight[request] as number;
   }
 
-  /** isSettled tells whether the outcome of a request is decided, or its client is gone. */
+  /** isSettled returns whether the outcome of a request is decided, or its client is gone. */
   isSettled(request: number): boolean {
     return this.hasFlag(request, Flag.settled);
   }
 
   /**
-   * isStrict tells whether a request has a deadline of its own, sooner than its model's SLO. An answer after
+   * isStrict returns whether a request has a deadline of its own, sooner than its model's SLO. An answer after
    * it is not wanted.
    */
   isStrict(request: number): boolean {
     return this.hasFlag(request, Flag.strict);
   }
 
-  /** isMissed tells whether it is known that the request cannot be in time. */
+  /** isMissed returns whether it is known that the request cannot be in time. */
   isMissed(request: number): boolean {
     return this.hasFlag(request, Flag.missed);
   }
 
-  /** hasFailed tells whether an execution of a task of the request failed. */
+  /** hasFailed returns whether an execution of a task of the request failed. */
   hasFailed(request: number): boolean {
     return this.hasFlag(request, Flag.failed);
   }
 
-  /** wasLost tells whether a device went down while it executed a task of the request. */
+  /** wasLost returns whether a device went down while it executed a task of the request. */
   wasLost(request: number): boolean {
     return this.hasFlag(request, Flag.lost);
   }
@@ -141,7 +141,7 @@ export class Requests {
     return this.tasks[(task << ROW) + FLOW] as number;
   }
 
-  /** isBegunBeside tells whether a stage parallel to the task's has taken its row on. */
+  /** isBegunBeside returns whether a stage parallel to the task's has taken its row on. */
   isBegunBeside(task: number): boolean {
     const flow = this.flowOf(task);
     return flow !== NONE && this.flows?.isBegunBeside(flow, this.poolOf(task)) === true;
@@ -174,12 +174,12 @@ export class Requests {
     return this.tasks[(task << ROW) + TRIES] as number;
   }
 
-  /** isLate tells whether the task stands in a background queue. */
+  /** isLate returns whether the task stands in a background queue. */
   isLate(task: number): boolean {
     return this.tasks[(task << ROW) + LIST] === List.background;
   }
 
-  /** isCollected tells whether the task stands in the batch that its device executes next. */
+  /** isCollected returns whether the task stands in the batch that its device executes next. */
   isCollected(task: number): boolean {
     return this.tasks[(task << ROW) + LIST] === List.collected;
   }

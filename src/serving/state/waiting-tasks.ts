@@ -30,12 +30,12 @@ export interface WaitingTasks {
    */
   insert(queue: number, task: number): boolean;
   remove(queue: number, task: number): void;
-  /** begunBeside tells that a stage parallel to a waiting task's has taken its row on. It is absent where no order asks. */
+  /** begunBeside reports that a stage parallel to a waiting task's has taken its row on. It is absent where no order asks. */
   begunBeside?(queue: number, task: number): void;
   /** latestEnd is the latest instant at which a task may end: its deadline less `slackNs`. */
   latestEnd(task: number): number;
   /**
-   * isAlone tells whether a task was in a batch that failed or was lost as it ran, and is therefore tried alone: it
+   * isAlone returns whether a task was in a batch that failed or was lost as it ran, and is therefore tried alone: it
    * may be what failed the batch.
    */
   isAlone(task: number): boolean;

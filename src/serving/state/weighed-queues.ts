@@ -8,7 +8,7 @@ const NONE = SHARED_NONE;
 /** MOST_LEVELS is how many different weights the requests of one core may have. */
 export const MOST_LEVELS = 16;
 
-/** Deadlines are told apart by spans of this part of the longest SLO. Two more hold those before and after. */
+/** Deadlines are distinguished by spans of this part of the longest SLO. Two more hold those before and after. */
 const SPANS_OF_SLO = 62;
 const SPANS = SPANS_OF_SLO + 2;
 
@@ -44,7 +44,7 @@ export interface WeighedQueuesParts {
  * deadlines on one machine, the most weight is had by such a rule: take tasks by weight, each if all that were taken can still
  * be in time. So nothing changes while all can be in time, or all weigh the same.
  *
- * Deadlines of heavier tasks are told apart by 62nds of the longest SLO, and a task counts as due when its span begins. A
+ * Deadlines of heavier tasks are distinguished by 62nds of the longest SLO, and a task counts as due when its span begins. A
  * change costs twice that of the queues below, and `first` a pass over 64 spans for each level that waits. After growth,
  * nothing is allocated.
  */
@@ -87,7 +87,7 @@ export class WeighedQueues implements WaitingTasks {
     this.waitingLevels = new Uint8Array(all.count);
   }
 
-  /** isWeighed tells whether requests of several weights have come. */
+  /** isWeighed returns whether requests of several weights have come. */
   get isWeighed(): boolean {
     return this.weights.length > 1;
   }
@@ -104,7 +104,7 @@ export class WeighedQueues implements WaitingTasks {
     return task;
   }
 
-  /** areSeveral tells whether tasks of several levels wait in a queue. */
+  /** areSeveral returns whether tasks of several levels wait in a queue. */
   areSeveral(queue: number): boolean {
     return (this.waitingLevels[queue] as number) > 1;
   }
@@ -129,14 +129,14 @@ export class WeighedQueues implements WaitingTasks {
     return NONE;
   }
 
-  /** allCanWait tells whether all tasks of a queue that are heavier than a rank can be in time behind one task more. */
+  /** allCanWait returns whether all tasks of a queue that are heavier than a rank can be in time behind one task more. */
   private allCanWait(queue: number, rank: number): boolean {
     const { pace, spanNs, due, levels } = this;
     this.paceOf(queue, pace);
     const { startNs, batch, stepNs, marginNs } = pace;
     const endsAfterNs = pace.endsAfterNs + marginNs;
     let count = pace.taken + 1;
-    // What is due in a span that ends sooner is lost whoever goes first.
+    // Tasks that are due in a span which ends sooner are lost whatever order is chosen.
     const from = Math.floor((startNs + endsAfterNs - marginNs) / spanNs);
     for (let span = from; span < from + SPANS; span++) {
       const place = span % SPANS;

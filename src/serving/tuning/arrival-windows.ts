@@ -20,7 +20,7 @@ export class ArrivalWindows {
     this.longest = Array.from(lengthsNs).indexOf(most);
   }
 
-  /** add tells of an arrival, which is no earlier than those before. */
+  /** add counts an arrival, which is no earlier than those before. */
   add(at: number): void {
     this.slide(at);
     if (this.next - (this.first[this.longest] as number) === this.times.length) this.grow();

@@ -8,7 +8,7 @@ export interface ByRateSettings {
   readonly intervalS: number;
   /** The share of its time that a worker is to be busy with full batches. */
   readonly utilisation: number;
-  /** What was wanted within this time is kept. */
+  /** A number of replicas that was wanted within this time is kept. */
   readonly keepS: number;
 }
 

@@ -14,10 +14,11 @@ export interface Ds2Settings {
 export const DS2_TUNING: Ds2Settings = { intervalS: 10, warmUpIntervals: 1 };
 
 /**
- * Ds2Tuner gives each operator the parallelism that serves the mean rate of the last interval, all at once, as DS2 does
- * (Kalavri et al., OSDI 2018): the rate that comes to the operator, over the true rate of one of its devices, which is
- * what it processed per second that it was busy. What comes to an operator is the pipeline's rate times the plan's scale
- * factor. An operator that processed nothing has the true rate of the plan.
+ * Ds2Tuner gives each operator the parallelism that serves the mean rate of the last interval, all at once,
+ * as DS2 does (Kalavri et al., OSDI 2018): the rate that comes to the operator, over the true rate of one of
+ * its devices, which is what it processed per second that it was busy. The rate that comes to an operator is
+ * the pipeline's rate times the plan's scale factor. An operator that processed nothing has the true rate of
+ * the plan.
  */
 export class Ds2Tuner implements Tuner {
   readonly wanted: Int32Array;

@@ -14,7 +14,7 @@ export interface HpaSettings {
   readonly syncS: number;
   /** The largest number of replicas that was recommended within this time is kept. */
   readonly stabilizationS: number;
-  /** In a sync period at most so many pods are added, or this share of those there are, whichever is more. */
+  /** In a sync period at most this many pods are added, or this share of those there are, whichever is more. */
   readonly upPods: number;
   readonly upShare: number;
 }
@@ -89,7 +89,7 @@ export class HpaTuner implements Tuner {
     const recommended = Math.max(1, Math.min(most, this.desired(current, ready, busy)));
     const kept = (this.recommended[i] as RecentMost).add(at, recommended);
     const highest = Math.max(current + upPods, Math.ceil(current * (1 + upShare)));
-    // What was recommended before only keeps replicas: it adds none.
+    // Earlier recommendations only keep replicas: they add none.
     const stable = recommended > current ? recommended : Math.min(current, kept);
     this.wanted[i] = Math.min(stable, highest, most);
   }

@@ -13,7 +13,7 @@ export interface KpaSettings {
   readonly utilisation: number;
   readonly stableS: number;
   readonly panicS: number;
-  /** It panics where the panic window asks for so many times the replicas that there are. */
+  /** The tuner panics where the panic window asks for at least this multiple of the present replicas. */
   readonly panicThreshold: number;
   readonly maxScaleUpRate: number;
   readonly maxScaleDownRate: number;

@@ -31,7 +31,7 @@ export class LoadMeter {
     this.insideNow = new Int32Array(sets);
   }
 
-  /** came tells that tasks came to a set, or left it for a negative number. */
+  /** came reports that tasks came to a set, or left it for a negative number. */
   came(at: number, set: number, tasks: number): void {
     this.addUp(at, set);
     this.insideNow[set]! += tasks;
@@ -42,7 +42,7 @@ export class LoadMeter {
     this.busyNs[set]! += tookNs;
   }
 
-  /** ready tells that devices of a set take work, or no longer do, for a negative number. */
+  /** ready reports that devices of a set take work, or no longer do, for a negative number. */
   ready(at: number, set: number, devices: number): void {
     this.addUp(at, set);
     this.readyNow[set]! += devices;
@@ -65,7 +65,10 @@ export class LoadMeter {
     };
   }
 
-  /** addUp adds up until a time. One that is past stands for the last one: whoever tells need not know the time. */
+  /**
+   * addUp adds up until a time. A time before the last one counts as the last one, so that callers need not
+   * know the time.
+   */
   private addUp(at: number, set: number): void {
     const ns = Math.max(0, at - (this.upTo[set] as number));
     this.upTo[set]! += ns;

@@ -27,7 +27,7 @@ export interface TunedPlan {
   /** The traffic envelope of the sample that the plan was made for. */
   readonly envelope?: readonly EnvelopeWindow[];
   readonly activationDelayNs: number;
-  /** What comes, which only the oracle looks at. */
+  /** The requests that will come, which only the oracle looks at. */
   readonly ahead?: RequestsAhead;
 }
 
@@ -70,14 +70,14 @@ const FOLLOWS_LOAD: { readonly [K in TunerName]: boolean } = {
 /** TUNERS lists the tuners by the names that `--tuner` takes. `none` leaves the replicas as they are. */
 export const TUNERS = Object.keys(FOLLOWS_LOAD) as readonly TunerName[];
 
-/** needsLoad tells whether a tuner follows the load that the plan was made for. */
+/** needsLoad returns whether a tuner follows the load that the plan was made for. */
 export function needsLoad(kind: TunerName): boolean {
   return FOLLOWS_LOAD[kind];
 }
 
 /**
- * tunerOf makes the tuner of a plan. One that follows the plan's load needs the provisioning of every set, and the
- * envelope or what comes.
+ * tunerOf makes the tuner of a plan. A tuner that follows the plan's load needs the provisioning of every
+ * set, and the envelope or the requests ahead.
  */
 export function tunerOf({ settings, sets, envelope = [], activationDelayNs, ahead }: TunedPlan): Tuner {
   switch (settings.kind) {

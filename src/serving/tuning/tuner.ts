@@ -22,8 +22,8 @@ export interface TunedSet {
 }
 
 /**
- * Tuner decides how many devices each set should have in use, from what it is told of the load. It has no clock: it is
- * called when a request arrives, and at `nextAt`. Times are nanoseconds since the run began.
+ * Tuner decides how many devices each set should have in use, from the load that is reported to it. It has no
+ * clock: it is called when a request arrives, and at `nextAt`. Times are nanoseconds since the run began.
  */
 export interface Tuner {
   /** The devices that each set should have. At the beginning, those that the plan has in use. */
@@ -31,7 +31,7 @@ export interface Tuner {
   /** When `decide` is to be called at the latest. */
   readonly nextAt: number;
   /**
-   * arrived tells of a request.
+   * arrived reports a request.
    * @returns whether `decide` is to be called now
    */
   arrived(at: number): boolean;

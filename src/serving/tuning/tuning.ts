@@ -47,27 +47,27 @@ export class Tuning {
     return this.tuner.nextAt;
   }
 
-  /** isDue tells whether `decide` is to be called now. */
+  /** isDue returns whether `decide` is to be called now. */
   isDue(at: number): boolean {
     return this.isWanted || this.tuner.nextAt <= at;
   }
 
-  /** arrived tells of the rows of a request, each of which counts as one. */
+  /** arrived reports the rows of a request, each of which counts as one. */
   arrived(at: number, rows: number): void {
     for (let row = 0; row < rows; row++) if (this.tuner.arrived(at)) this.isWanted = true;
   }
 
-  /** came tells that tasks came to a pool, or left it for a negative number. */
+  /** came reports that tasks came to a pool, or left it for a negative number. */
   came(at: number, pool: number, tasks: number): void {
     this.meter.came(at, this.setOf[pool] as number, tasks);
   }
 
-  /** executed tells that a device of a pool has executed tasks, which are told to have left besides. */
+  /** executed reports that a device of a pool has executed tasks, which are reported to have left besides. */
   executed(pool: number, tasks: number, tookNs: number): void {
     this.meter.executed(this.setOf[pool] as number, tasks, tookNs);
   }
 
-  /** ready tells whether a device takes work. */
+  /** ready returns whether a device takes work. */
   ready(at: number, device: number, isReady: boolean): void {
     const now = Number(isReady);
     if (this.isReady[device] === now) return;

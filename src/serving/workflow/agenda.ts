@@ -8,7 +8,7 @@ export class Agenda {
   readonly reads = new Set<Task>();
   private asked: OpenRequest[] = [];
 
-  /** ask tells that a request has tasks that are to get devices. */
+  /** ask reports that a request has tasks that are to get devices. */
   ask(request: OpenRequest): void {
     if (request.isAsked || request.isSettled) return;
     request.isAsked = true;

@@ -8,14 +8,14 @@ import type { OpenRequest, Task } from './work.js';
 
 /** ReadyTasks hears which tasks can be executed, as far as their inputs are concerned. */
 export interface ReadyTasks {
-  /** ready tells that all inputs of a task are made. */
+  /** ready reports that all inputs of a task are made. */
   ready(task: Task): void;
   /**
-   * left tells that a task that was ready is not to be executed now: its request has its outcome, or an input is lost. It still has
+   * left reports that a task that was ready is not to be executed now: its request has its outcome, or an input is lost. It still has
    * the device that it was given.
    */
   left(task: Task): void;
-  /** touched tells that a device may have something to do: outputs have come to it or gone from it. */
+  /** touched reports that a device may have something to do: outputs have come to it or gone from it. */
   touched(device: number): void;
 }
 
@@ -24,20 +24,20 @@ export interface ReadyTasks {
  * nothing of a task before all its inputs are made, and expects none.
  */
 export interface Allocation extends ReadyTasks {
-  /** ended tells that the batch of these tasks is over on a device, in whichever way. */
+  /** ended reports that the batch of these tasks is over on a device, in whichever way. */
   ended(device: number, tasks: readonly Task[]): void;
-  /** fetched tells that a fetch has come to its end: what it took can leave where it lay. */
+  /** fetched reports that a fetch has come to its end: what it took can leave where it lay. */
   fetched(): void;
   loaded(device: number, component: number): void;
-  /** loadFailed tells that a device could not load a component. */
+  /** loadFailed reports that a device could not load a component. */
   loadFailed(device: number, component: number): void;
   deviceUp(device: number): void;
   /**
    * deviceDown takes back the tasks that a device was given.
-   * @returns those that it had not begun. They are told as ready again if they still are.
+   * @returns those that it had not begun. They are reported as ready again if they still are.
    */
   deviceDown(device: number): readonly Task[];
-  /** drain tells that no further request is taken in. */
+  /** drain reports that no further request is taken in. */
   drain(): void;
   /** relieve lets outputs leave the devices where more has come than there is room for. */
   relieve(): void;

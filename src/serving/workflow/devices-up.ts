@@ -47,7 +47,7 @@ export class DevicesUp implements Devices {
     return this.up[device] === 1;
   }
 
-  /** set tells whether a device is up. */
+  /** set returns whether a device is up. */
   set(device: number, isUp: boolean): void {
     this.up[device] = isUp ? 1 : 0;
   }
@@ -56,13 +56,13 @@ export class DevicesUp implements Devices {
     return this.up[device] === 1 && this.fits(device, component, rows);
   }
 
-  /** isHopeless tells whether no device executes a task, whichever are up. */
+  /** isHopeless returns whether no device executes a task, whichever are up. */
   isHopeless({ component, rows }: Task): boolean {
     for (let device = 0; device < this.count; device++) if (this.fits(device, component, rows)) return false;
     return true;
   }
 
-  /** hasMemoryFor tells whether a device could hold the component of a task and all its inputs, and nothing else. */
+  /** hasMemoryFor returns whether a device could hold the component of a task and all its inputs, and nothing else. */
   hasMemoryFor({ component, inputs }: Task, device: number): boolean {
     const { residency, table } = this.options;
     let bytes = residency.bytesOf(device, component);
@@ -85,7 +85,7 @@ function rowsThatFit({ table, placeable, residency, work }: DevicesUpOptions): I
   });
 }
 
-/** leastTimes gives the least time of a batch of each component with so many rows or more, on any class. */
+/** leastTimes gives the least time of a batch of each component with a given number of rows or more, on any class. */
 function leastTimes({ pools }: Topology, table: WorkflowTable): Devices['leastNs'] {
   const least: number[][] = table.components.map(() => []);
   for (const [pool, { latencyNs }] of pools.entries()) {

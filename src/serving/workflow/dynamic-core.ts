@@ -47,9 +47,9 @@ export interface DynamicOptions {
   readonly table: WorkflowTable;
   readonly streams: Streams;
   readonly policy?: Partial<WorkflowPolicy>;
-  /** What is known of programs at the start. */
+  /** How often programs call what, as it is known at the start. */
   readonly frequencies?: readonly FrequencyRow[];
-  /** What programs will do, in place of predictions, where that is known. */
+  /** The calls that programs will make, in place of predictions, where they are known. */
   readonly foresight?: Foresight | undefined;
 }
 
@@ -171,7 +171,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     return false;
   }
 
-  /** arrived tells that a program is to run, which counts as one row. */
+  /** arrived reports that a program is to run, which counts as one row. */
   arrived(_at: number, application: number, deadlineNs: number): number {
     must(this.topology.models[application] !== undefined, 'a program is of no known application');
     const { ends } = this;
@@ -236,7 +236,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   started(): void {}
 
-  /** executed tells of a batch whose tasks gave so many bytes of outputs each. */
+  /** executed reports a batch, with the bytes of the output of each of its tasks. */
   executed(...[at, batch, , endedAt, bytes]: Parameters<WorkflowCore['executed']>): void {
     const device = this.batches.device(batch);
     this.queues.nowNs = at;
@@ -330,7 +330,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     for (const request of this.agenda.takeAsked()) {
       if (request.isSettled) continue;
       this.schedule(at, request);
-      // What devices should hold changes with what is called, also where nothing happens to them.
+      // The calls change what devices should hold, even where nothing happens to the devices.
       if (this.policy.spreading.kind !== 'never') this.agenda.touched.add(this.nextLookedAt());
     }
     this.stranded.dropLate(at);
@@ -377,13 +377,13 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private schedule(at: number, request: OpenRequest): void {
     for (const task of request.tasks) if (task.state === 'called') this.losses.againInputs(task);
     for (const task of this.scheduling.schedule(at, request)) this.enqueue(at, task);
-    // What was asked for again meanwhile is part of it.
+    // A further request to schedule that came meanwhile is part of this one.
     request.isAsked = false;
     this.stranded.scheduled(request);
   }
 
   /**
-   * tookKept gives a call that was expected the device that was kept for it, and tells whether it did: if no other would end it sooner, and
+   * tookKept gives a call that was expected the device that was kept for it, and returns whether it did: if no other would end it sooner, and
    * no call before it is about to get a device.
    */
   private tookKept(at: number, task: Task, device: number): boolean {

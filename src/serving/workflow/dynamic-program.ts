@@ -16,7 +16,7 @@ export interface DynamicProgramParts {
 /** The most tasks that are placed together; others follow after them. */
 const MOST_TOGETHER = 24;
 
-/** A search that is not exact ends where the last task takes so many times as long as it has to at least. */
+/** A search that is not exact ends where the last task takes this many times as long as it has to at least. */
 const GOOD_ENOUGH = 1.01;
 
 /**
@@ -27,10 +27,10 @@ const GOOD_ENOUGH = 1.01;
  * task needs any more are left out; only schedules of the same tasks outperform one another; and what a request's own tasks do
  * to devices counts as long as the schedule lives.
  *
- * First each task gets the device on which it ends first. What cannot end sooner than that, by the longest way that is left, is
- * not followed, so that the search is short while devices are idle. With `EXACT` the end is the least there is for up to 24 tasks;
- * what a request has beyond them follows after them. The cost grows with the schedules kept, times the tasks that may be next,
- * times the devices tried.
+ * First each task gets the device on which it ends first. A schedule that cannot end sooner than that, by the
+ * longest remaining way, is not followed, so that the search is short while devices are idle. With `EXACT`
+ * the end is the least there is for up to 24 tasks; what a request has beyond them follows after them. The
+ * cost grows with the schedules kept, times the tasks that may be next, times the devices tried.
  */
 export class DynamicProgram implements Placing {
   looked = 0;

@@ -10,7 +10,7 @@ export interface EvictionCostsOptions {
   readonly residency: Residency;
   readonly work: PlannedWork;
   readonly worth: ComponentWorth;
-  /** Whether what is worth least leaves first; else it is what was used longest ago. */
+  /** isByWorth says whether what is worth least leaves first; else it is what was used longest ago. */
   readonly isByWorth: boolean;
   /** How often a component that leaves is taken to be loaded again, at most: with 0 evictions cost nothing. */
   readonly most: number;
@@ -36,7 +36,7 @@ export class EvictionCosts implements Costs {
     return missing > 0 ? this.lostNs(device, missing) : 0;
   }
 
-  /** lostNs is what the components are worth that would leave a device for so many bytes, of those that it does not need. */
+  /** lostNs is what the components are worth that would leave a device for a given number of bytes, of those that it does not need. */
   private lostNs(device: number, bytes: number): number {
     const { residency, work, worth, isByWorth, most } = this.options;
     const gone = new Set<number>();

@@ -39,7 +39,7 @@ interface Step {
   readonly fromNs: number;
   /** How long its inputs that exist take to its device. */
   readonly broughtNs: number;
-  /** What its device waits before it begins, by the draw: nothing where it has begun. */
+  /** The time that the task's device waits before it begins, by the draw: nothing where it has begun. */
   readonly waitsNs: Float64Array | undefined;
   readonly runNs: number;
   /** How long its output takes to the program, undefined where the program does not read it. */
@@ -60,7 +60,7 @@ interface ExpectedCall {
   readonly call: FutureCall;
   readonly position: number;
   readonly stepOf: ReadonlyMap<number, number>;
-  /** Whether another expected call takes its output. */
+  /** isTaken says whether another expected call takes its output. */
   readonly isTaken: boolean;
 }
 
@@ -88,7 +88,7 @@ export class ExpectedEnd {
     return nthSmallest(this.ends, draws, Math.max(0, Math.ceil(quantile * draws) - 1));
   }
 
-  /** isBy tells whether that is so by an instant. It draws no more ends than it needs to know. */
+  /** isBy returns whether that is so by an instant. It draws no more ends than it needs to know. */
   isBy(byNs: number, asked: AskedEnd): boolean {
     const { at, request, batch } = asked;
     const { draws, quantile } = this.options;
@@ -265,7 +265,7 @@ function latestEnd(at: number, { steps, endsNs, draw }: OneDraw): number {
     const { inputs, fromNs, broughtNs, waitsNs, runNs, toFrontNs, isCalled } = step;
     const calledNs = isCalled || nextReadNs === Number.POSITIVE_INFINITY ? at : nextReadNs;
     let beginNs = Math.max(fromNs, calledNs + broughtNs);
-    // What a call takes is sent on once the call is made.
+    // An output that a call takes is sent on once the call is made.
     for (const { step: input, passNs } of inputs)
       beginNs = Math.max(beginNs, Math.max(calledNs, endsNs[input] as number) + passNs);
     const endNs = beginNs + (waitsNs?.[draw] ?? 0) + runNs;

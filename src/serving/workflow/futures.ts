@@ -18,8 +18,8 @@ interface Drawn {
 }
 
 /**
- * Futures draws what programs may do next, independently for each draw, by what followed what so far (DyOrc §5.2). What was drawn for a
- * request counts until it makes another call.
+ * Futures draws what programs may do next, independently for each draw, by what followed what so far (DyOrc
+ * §5.2). The calls that were drawn for a request count until it makes another call.
  */
 export class Futures {
   private readonly drawn = new WeakMap<OpenRequest, Drawn>();

@@ -23,7 +23,7 @@ export class GivingUp {
     private readonly parts: GivingUpParts,
   ) {}
 
-  /** drops gives up those requests of a batch that would begin now for which it is too late, and tells whether there were any. */
+  /** drops gives up those requests of a batch that would begin now for which it is too late, and returns whether there were any. */
   drops(
     at: number,
     tasks: readonly Task[],
@@ -41,7 +41,7 @@ export class GivingUp {
           ? at <= deadlineNs
           : expected.isBy(deadlineNs, { at, request, batch: { tasks, endNs } });
       if (mayBeInTime) continue;
-      // It would have waited no less: without it, what is known of waits would be of those alone that waited little.
+      // Its wait so far counts, because otherwise only short waits would ever be measured.
       for (const task of tasks) if (task.request === request) waits.over(at, task);
       if (this.rule.kind === 'end-to-end') queues.gaveUp(at);
       ends.drop(request, DropCode.deadline, pool);

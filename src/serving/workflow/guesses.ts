@@ -7,7 +7,7 @@ export class Guesses {
   right = 0;
   rightComponents = 0;
 
-  /** isAsExpected tells whether a program does what was expected of its request, and counts that, where anything was. */
+  /** isAsExpected returns whether a program does what was expected of its request, and counts that, where anything was. */
   isAsExpected({ expected, isToEnd }: OpenRequest, { component, back }: NextCall): boolean {
     const [next] = expected;
     if (next === undefined && !isToEnd) return false;

@@ -44,9 +44,9 @@ export interface FrequencyRow {
   readonly calls: readonly SeenCall[];
 }
 
-/** Inputs that were made longer ago count as made so many calls before. */
+/** Inputs that were made longer ago count as made this many calls before. */
 const MOST_BACK = 32;
-/** So many different calls are known to follow a history; those that come later are not counted. */
+/** This many different calls are known to follow a history; those that come later are not counted. */
 const MOST_FOLLOWERS = 256;
 
 /** backTo counts how many calls before a call an input of it was made, as histories know it. Places are those of calls in their request. */
@@ -61,7 +61,7 @@ export const START = -2;
 
 const AT_END: NextCall = { component: END, back: [] };
 
-/** So many components at most keep the keys of histories apart. */
+/** This many components at most keep the keys of histories apart. */
 const MOST_COMPONENTS = 2 ** 24;
 
 interface Counted {
@@ -119,7 +119,7 @@ export class Histories {
     }
   }
 
-  /** hasSeenEnd tells whether any request of an application was seen to its end: before that, nobody knows what follows. */
+  /** hasSeenEnd returns whether any request of an application was seen to its end: before that, nobody knows what follows. */
   hasSeenEnd(application: number): boolean {
     return find(this.rows[application]?.get(keyOf([]))?.calls ?? [], AT_END) !== undefined;
   }

@@ -1,9 +1,10 @@
 /**
  * The folder `workflow` schedules dynamic workflows (DyOrc): requests are programs that call components as they go.
  *
- * In go the calls of programs, and what devices have done and loaded; out come batches, loads, evictions and fetches as decisions. It
- * runs no program: the driver does. Start with `language.ts` for what is told, then read `dynamic-core.ts`, and `dynamic-program.ts`
- * for how devices are found. What DyOrc is compared with is `reactive-core.ts`, with a static placement or replicas (`allocation.ts`).
+ * In go the calls of programs, and what devices have done and loaded; out come batches, loads, evictions and
+ * fetches as decisions. It runs no program: the driver does. Start with `language.ts` for the events and
+ * decisions, then read `dynamic-core.ts`, and `dynamic-program.ts` for how devices are found. DyOrc's
+ * baselines are in `reactive-core.ts`, with a static placement or replicas (`allocation.ts`).
  */
 
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';

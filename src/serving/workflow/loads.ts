@@ -50,7 +50,7 @@ export class Loads {
     else if (head === undefined && work.executing(device) === NONE) this.spread(at, device);
   }
 
-  /** serveHead fetches and loads what the head of a device needs, and tells whether there was room for it. */
+  /** serveHead fetches and loads what the head of a device needs, and returns whether there was room for it. */
   private serveHead(at: number, device: number, head: Task): boolean {
     const { work, residency, queues } = this.options;
     const room = this.rooms.forHead(device, head);
@@ -66,7 +66,7 @@ export class Loads {
     for (const task of [...this.options.queues.unsentTo(device)]) if (!this.fetch(device, task, room)) return;
   }
 
-  /** fetch sends the inputs of a task to its device that are not there yet, and tells whether there was room for all of them. */
+  /** fetch sends the inputs of a task to its device that are not there yet, and returns whether there was room for all of them. */
   private fetch(device: number, task: Task, room: Room): boolean {
     const { outputs, queues } = this.options;
     for (const input of task.inputs) {
@@ -78,7 +78,7 @@ export class Loads {
     return true;
   }
 
-  /** load begins to load a component, and tells whether there was room for it. */
+  /** load begins to load a component, and returns whether there was room for it. */
   private load(at: number, device: number, { component, room }: Wanted): boolean {
     const { work, residency, decisions, placeable } = this.options;
     if (!this.rooms.make(device, residency.bytesOf(device, component), room)) return false;
@@ -100,7 +100,7 @@ export class Loads {
   private wanted(device: number): Wanted | undefined {
     const { residency, work, queues } = this.options;
     const isAbsent = (component: number) => residency.stateOf(device, component) === Held.absent;
-    // What a ready task before this one needs is spared.
+    // The inputs of a ready task before this one are spared.
     const before = new Set<number>();
     for (const { component } of queues.readyOn(device)) {
       if (isAbsent(component)) return { component, room: this.rooms.forReady(device, before) };

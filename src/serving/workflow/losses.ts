@@ -32,7 +32,7 @@ export class Losses {
   constructor(private readonly options: LossesOptions) {}
 
   /**
-   * failed tells that a batch gave no results although its device is well. A task that was alone in it fails.
+   * failed reports that a batch gave no results although its device is well. A task that was alone in it fails.
    * @returns the tasks that the device is to execute again, each in a batch of its own
    */
   failed(device: number, tasks: readonly Task[]): readonly Task[] {
@@ -48,7 +48,7 @@ export class Losses {
     return again;
   }
 
-  /** deviceDown tells that a device is gone, with what it held and the tasks that it executed. */
+  /** deviceDown reports that a device is gone, with what it held and the tasks that it executed. */
   deviceDown(device: number, executed: readonly Task[]): void {
     const { open, agenda, queues, work, residency, outputs, scheduling } = this.options;
     for (const request of open.all())

@@ -61,7 +61,7 @@ export class Moves {
         rowsBefore.set(task.component, before + task.rows);
         if (!this.takes(at, device, { task, before })) continue;
         taken += 1;
-        // Those behind it come sooner.
+        // The tasks behind it come sooner.
         rowsBefore.set(task.component, before);
         if (taken === MOST_TAKEN) return;
       }
@@ -69,7 +69,7 @@ export class Moves {
     }
   }
 
-  /** has tells whether a device has nothing to do, so that tasks may be offered to it. */
+  /** has returns whether a device has nothing to do, so that tasks may be offered to it. */
   has(device: number, isIdle: boolean): void {
     if (isIdle) this.idle.add(device);
     else this.idle.delete(device);
@@ -90,7 +90,10 @@ export class Moves {
     }
   }
 
-  /** soonestIdle is the device that would end a task first of some that have nothing to do, NONE where none can. Those that hold its component are asked first. */
+  /**
+   * soonestIdle is the device that would end a task first of some that have nothing to do, NONE where none
+   * can. Devices that hold its component are asked first.
+   */
   private soonestIdle(at: number, task: Task): number {
     const { residency } = this.options;
     const { component } = task;
@@ -112,7 +115,7 @@ export class Moves {
     return soonest;
   }
 
-  /** takes moves a task to a device if it would end sooner there than where it is, behind so many rows of its component. */
+  /** takes moves a task to a device if it would end sooner there than where it is, behind a given number of rows of its component. */
   private takes(
     at: number,
     device: number,

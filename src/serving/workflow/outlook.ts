@@ -15,8 +15,9 @@ export interface OpenBatch {
 }
 
 /**
- * DeviceView is when a device is expected to have time: it is idle from `idleFromNs` to `idleToNs`, if that is later, as what is next
- * is not there yet, and from `freeNs` on. What a request's own tasks change is in a view of its own.
+ * DeviceView is when a device is expected to have time: it is idle from `idleFromNs` to `idleToNs`, if that
+ * is later, as what is next is not there yet, and from `freeNs` on. The changes that a request's own tasks
+ * make are in a view of its own.
  */
 export interface DeviceView {
   readonly idleFromNs: number;
@@ -186,7 +187,7 @@ export class Outlook {
     return fromNs + this.residency.loadNs(device, component);
   }
 
-  /** hasRoomFor tells whether a component fits beside all that the device needs for what it has to do. */
+  /** hasRoomFor returns whether a component fits beside all that the device needs for what it has to do. */
   private hasRoomFor(device: number, component: number, loads: readonly ComponentLoad[]): boolean {
     const { residency } = this;
     let free = residency.free(device) + this.unneededBytes(device) - residency.bytesOf(device, component);

@@ -2,12 +2,12 @@ import type { Outputs } from './outputs.js';
 import type { Residency } from './residency.js';
 import { isAtRest, isTakenNow, isThere, type OutputPlace, placeOn, type Task } from './work.js';
 
-/** MayGo tells whether an output may leave a device for something else. */
+/** MayGo returns whether an output may leave a device for something else. */
 type MayGo = (output: Task) => boolean;
 
 /**
- * OutputRoom makes room on devices by letting outputs leave, the oldest first, and has inputs fetched there. What is on its way to a
- * device or from it, and the inputs of what it executes, never leave.
+ * OutputRoom makes room on devices by letting outputs leave, the oldest first, and has inputs fetched there.
+ * Outputs on their way to a device or from it, and the inputs of tasks that it executes, never leave.
  */
 export class OutputRoom {
   /** Devices where something has found no room. */
@@ -31,7 +31,7 @@ export class OutputRoom {
     return true;
   }
 
-  /** isOverfull tells whether more has come to a device than it has room for. */
+  /** isOverfull returns whether more has come to a device than it has room for. */
   isOverfull(device: number): boolean {
     return this.residency.free(device) < 0;
   }
@@ -80,7 +80,7 @@ export class OutputRoom {
   }
 }
 
-/** areInputsThere tells whether all inputs of a task lie on a device. */
+/** areInputsThere returns whether all inputs of a task lie on a device. */
 export function areInputsThere({ inputs }: Task, device: number): boolean {
   return inputs.every((input) => isThere(input, device));
 }

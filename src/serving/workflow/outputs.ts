@@ -12,13 +12,13 @@ export interface OutputsOptions {
   readonly residency: Residency;
   /** passNs is how long bytes take from one place to another. */
   readonly passNs: (bytes: number, from: number, to: number) => number;
-  /** arrived tells that an output now lies on a device, or at the front. */
+  /** arrived reports that an output now lies on a device, or at the front. */
   readonly arrived: (task: Task, device: number) => void;
-  /** lost tells that an output is no more on a device, or no more on its way. */
+  /** lost reports that an output is no more on a device, or no more on its way. */
   readonly lost: (task: Task) => void;
-  /** ended tells that a fetch of a request is over. */
+  /** ended reports that a fetch of a request is over. */
   readonly ended: (request: OpenRequest) => void;
-  /** freed tells that a device has more room. */
+  /** freed reports that a device has more room. */
   readonly freed: (device: number) => void;
 }
 
@@ -52,7 +52,7 @@ export class Outputs {
     return this.slots.used;
   }
 
-  /** made tells that a device has executed a task. There may be no room for what it gave before something else leaves. */
+  /** made reports that a device has executed a task. There may be no room for what it gave before something else leaves. */
   made(task: Task, device: number): void {
     this.put(task, { device, fetch: NONE, sends: 0 });
     this.options.residency.takeBytes(device, task.bytes);
@@ -76,7 +76,7 @@ export class Outputs {
     else this.send(task, place, place);
   }
 
-  /** fetched tells that a fetch has come. One that a lost device took part in is not told. */
+  /** fetched reports that a fetch has come. A fetch in which a lost device took part is not reported. */
   fetched(fetch: number): void {
     const { task, place } = this.ended(fetch);
     if (task.request.isSettled) this.forget(task, place);
@@ -190,7 +190,7 @@ export class Outputs {
     task.request.fetches -= 1;
     const sender = placeOn(task, from);
     if (sender !== undefined) sender.sends -= 1;
-    // What was being sent could not leave.
+    // An output could not leave while it was sent.
     if (from !== NONE) this.options.freed(from);
     return going;
   }

@@ -78,7 +78,7 @@ export class PlannedWork {
     return this.copyingUntil[device] as number;
   }
 
-  /** copies tells until when a device is expected to load a component, 0 once it loads none. */
+  /** copies says until when a device is expected to load a component, 0 once it loads none. */
   copies(device: number, untilNs: number): void {
     this.copyingUntil[device] = untilNs;
     this.versions[device]! += 1;
@@ -145,7 +145,7 @@ export class PlannedWork {
     return [...planned, ...(this.awaited[device] as number[])];
   }
 
-  /** begun tells that a device has begun rows of a component, the first ones. */
+  /** begun reports that a device has begun rows of a component, the first ones. */
   begun(device: number, { component, rows, untilNs }: BegunBatch): void {
     const batches = this.batches[device] as PlannedBatch[];
     this.busyUntil[device] = untilNs;
@@ -158,7 +158,7 @@ export class PlannedWork {
     this.counted(device, component, -rows);
   }
 
-  /** ended tells that a device executes nothing any more. */
+  /** ended reports that a device executes nothing any more. */
   ended(device: number): void {
     this.busyUntil[device] = 0;
     this.running[device] = NONE;
@@ -181,7 +181,7 @@ export class PlannedWork {
   }
 }
 
-/** taken takes rows of a component from a batch, which is no more where none is left, and tells how many. */
+/** taken takes rows of a component from a batch, which is no more where none is left, and says how many. */
 function taken(batches: PlannedBatch[], i: number, component: number, most: number): number {
   const batch = batches[i] as PlannedBatch;
   if (batch.component !== component) return 0;

@@ -52,7 +52,7 @@ export type ReservingRule = { readonly kind: 'work' } | { readonly kind: 'memory
  * - never: none.
  * - expired: those whose deadline has passed.
  * - end-to-end: those that are expected to end after it, by what is left of them (PARD §4.2). The end is the `quantile` of its
- *   distribution, which is known by so many `draws` of recent waits.
+ *   distribution, which is known by this many `draws` of recent waits.
  */
 export type DroppingRule =
   | { readonly kind: 'never' }
@@ -85,8 +85,9 @@ export type SparingRule = { readonly kind: 'none' } | { readonly kind: 'reloads'
 /**
  * SpreadingRule says what devices load that have nothing to do.
  * - never: nothing.
- * - by-work: the component whose devices have most to do of it, if the calls of late are more on each than it executes in `least` half-lives.
- *   What leaves for it must be less than `ratio` times as much on each of the devices that keep it.
+ * - by-work: the component whose devices have most to do of it, if the calls of late are more on each than it
+ *   executes in `least` half-lives. The components that leave for it must have less than `ratio` times as
+ *   much work on each of the devices that keep them.
  */
 export type SpreadingRule =
   | { readonly kind: 'never' }

@@ -7,7 +7,7 @@ import type { OpenRequest } from './work.js';
 /** Predicted is what a program is expected to do next. */
 export interface Predicted {
   readonly calls: readonly PredictedCall[];
-  /** Whether the end is expected behind them; else nobody knows what comes then. */
+  /** isToEnd says whether the end is expected behind them; else nobody knows what comes then. */
   readonly isToEnd: boolean;
 }
 
@@ -52,7 +52,7 @@ export class Prediction {
           ? histories.next(application, history, stream)
           : histories.likeliest(application, history);
       if (next?.component === END) return { calls, isToEnd: true };
-      // What came from further back than this request goes is no input that it could have.
+      // An output of a call further back than this request goes cannot be an input of it.
       const made = request.tasks.length + calls.length;
       if (next === undefined || next.back.some((back) => back > made)) break;
       calls.push(next);

@@ -37,7 +37,7 @@ export class Queues {
   private readonly inTurn: readonly Set<Task>[];
   /** By device and component, how many tasks it has to do of it. */
   private readonly counts: Int32Array;
-  /** What time it is, as the core was told last. */
+  /** The time of the last event that the core heard. */
   nowNs = 0;
   /** When a request was given up last. Since then there is too much to do, and what has the first deadline comes first. */
   private gaveUpNs = Number.NEGATIVE_INFINITY;
@@ -77,7 +77,7 @@ export class Queues {
     return Object.values(this.stagesOf(device)).flatMap((stage) => [...stage]);
   }
 
-  /** needs tells whether a device has a known task of a component to do. */
+  /** needs returns whether a device has a known task of a component to do. */
   needs(device: number, component: number): boolean {
     return (this.counts[device * this.options.components + component] as number) > 0;
   }
@@ -88,7 +88,7 @@ export class Queues {
     this.changed(task);
   }
 
-  /** changed tells that the inputs of a task are elsewhere than before, or on their way. */
+  /** changed reports that the inputs of a task are elsewhere than before, or on their way. */
   changed(task: Task): void {
     const stages = this.stagesOf(task.device);
     const stage = stages[stageOf(task)];
@@ -101,7 +101,7 @@ export class Queues {
     else inTurn.add(task);
   }
 
-  /** gaveUp tells that a request was given up because it was expected to end late. */
+  /** gaveUp reports that a request was given up because it was expected to end late. */
   gaveUp(at: number): void {
     this.gaveUpNs = at;
   }

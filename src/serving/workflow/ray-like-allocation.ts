@@ -38,10 +38,11 @@ export const RAY_LIKE_POLICY: RayLikePolicy = {
 };
 
 /**
- * RayLikeAllocation serves components as Ray Serve does (DyOrc §8). A component is a deployment with replicas on devices, whose number
- * follows the number of its tasks (ReplicaScaling). A task goes to one of two replicas that are drawn, the one with fewer tasks, and
- * stays with it. Where replicas have as many tasks as they take, tasks wait before them in their order. What a replica needs of
- * other devices is sent to it as soon as it has the task, and it puts its tasks into batches as their inputs come.
+ * RayLikeAllocation serves components as Ray Serve does (DyOrc §8). A component is a deployment with replicas
+ * on devices, whose number follows the number of its tasks (ReplicaScaling). A task goes to one of two
+ * replicas that are drawn, the one with fewer tasks, and stays with it. Where replicas have as many tasks as
+ * they take, tasks wait before them in their order. The inputs that a replica needs from other devices are
+ * sent to it as soon as it has the task, and it puts its tasks into batches as their inputs come.
  *
  * A device executes one batch at a time, of its replicas in turn.
  */
@@ -149,7 +150,7 @@ export class RayLikeAllocation implements Allocation {
     this.loads.deviceDown(device);
     const given = this.replicas.deviceDown(device);
     this.givenTo(device).clear();
-    // What was on its way to it need not stay any more where it lies.
+    // An output that was on its way to the device need not stay any longer where it lies.
     this.fetched();
     return given;
   }
@@ -271,7 +272,9 @@ export class RayLikeAllocation implements Allocation {
     this.parts.execute(at, device, next.batches.take());
   }
 
-  /** besideBatches tells of an output whether neither a task takes it nor the batches of a device do. */
+  /**
+   * besideBatches makes the test whether an output is taken neither by a task nor by the batches of a device.
+   */
   private besideBatches(device: number, task?: Task): (output: Task) => boolean {
     const spared = new Set(task?.inputs);
     for (const { batches } of this.replicas.on(device))
@@ -291,7 +294,7 @@ export class RayLikeAllocation implements Allocation {
     return could ? 'later' : 'never';
   }
 
-  /** fits tells whether a device can execute a task of one of its replicas, beside the others. */
+  /** fits returns whether a device can execute a task of one of its replicas, beside the others. */
   private fits(device: number, task: Task): boolean {
     return (
       task.rows <= this.largest(device, task.component) &&

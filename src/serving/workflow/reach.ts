@@ -299,7 +299,7 @@ export class Reach {
   }
 }
 
-/** isSoughtAlike tells whether two tasks call the same for the same inputs. */
+/** isSoughtAlike returns whether two tasks call the same for the same inputs. */
 function isSoughtAlike(one: ToPlace, other: ToPlace): boolean {
   return (
     one.component === other.component &&

@@ -96,7 +96,7 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
     return false;
   }
 
-  /** arrived tells that a program is to run, which counts as one row. */
+  /** arrived reports that a program is to run, which counts as one row. */
   arrived(_at: number, application: number, deadlineNs: number): number {
     must(this.topology.models[application] !== undefined, 'a program is of no known application');
     const request = this.life.opened(application, deadlineNs);
@@ -134,7 +134,7 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
 
   started(): void {}
 
-  /** executed tells of a batch whose tasks gave so many bytes of outputs each. */
+  /** executed reports a batch, with the bytes of the output of each of its tasks. */
   executed(...[at, batch, , , bytes]: Parameters<WorkflowCore['executed']>): void {
     for (const [i, task] of this.closed(batch).entries()) this.life.executed(at, task, bytes?.[i] ?? 0);
   }
@@ -174,7 +174,7 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
     this.life.unneeded(this.open.task(number));
   }
 
-  /** due lets a later wake-up be asked for. What is due is seen in `decide`. */
+  /** due lets a later wake-up be asked for. The core looks for what is due in `decide`. */
   due(): void {
     this.wakeToldNs = Number.POSITIVE_INFINITY;
   }

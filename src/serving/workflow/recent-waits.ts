@@ -37,12 +37,12 @@ export class RecentWaits {
     this.heldNs = new Float64Array(devices * components);
   }
 
-  /** loaded tells that a device holds a component from now on. */
+  /** loaded reports that a device holds a component from now on. */
   loaded(at: number, device: number, component: number): void {
     this.heldNs[device * this.components + component] = at;
   }
 
-  /** over tells that a task waits no more: its device executes it from now on, or it is given up. */
+  /** over reports that a task waits no more: its device executes it from now on, or it is given up. */
   over(at: number, { device, component, thereNs }: Task): void {
     const heldNs = this.heldNs[device * this.components + component] as number;
     const seen = this.seen[component] as number;

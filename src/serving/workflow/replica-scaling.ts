@@ -71,7 +71,7 @@ export class ReplicaScaling {
     const { lookBackNs, metricsIntervalNs, targetOngoing, leastReplicas } = this.settings;
     this.counts = this.counts.filter(({ atNs }) => atNs > at - lookBackNs);
     this.counts.push({ atNs: at, tasks });
-    // What was not counted was nothing.
+    // Values before the first count are 0.
     const sinceStart = Math.floor(at / metricsIntervalNs) + 1;
     const times = Math.min(sinceStart, Math.max(1, Math.floor(lookBackNs / metricsIntervalNs)));
     for (const [component, { most }] of this.scaled.entries()) {
@@ -81,7 +81,10 @@ export class ReplicaScaling {
     }
   }
 
-  /** follow lets the target of a component follow what is desired, and tells when it is to change unless something else does. */
+  /**
+   * follow lets the target of a component follow what is desired, and says when it is to change unless
+   * something else changes first.
+   */
   private follow(at: number, component: number, hasTasks: boolean): number {
     const { upscaleDelayNs, downscaleDelayNs } = this.settings;
     // The first replica is made without delay.

@@ -26,7 +26,7 @@ export interface ComponentReplica {
   state: ReplicaState;
   /** The tasks that it was given and that have not ended. */
   readonly ongoing: Set<Task>;
-  /** Those of them whose inputs have been put into batches. */
+  /** The tasks of the replica whose inputs have been put into batches. */
   readonly batches: SealedTasks;
 }
 
@@ -40,7 +40,7 @@ export interface ReplicasOptions {
   readonly loads: ComponentLoads;
   /** How long a batch waits for more tasks after its first. */
   readonly batchWaitNs: number;
-  /** touched tells that a device may have something to do. */
+  /** touched reports that a device may have something to do. */
   readonly touched: (device: number) => void;
 }
 
@@ -98,7 +98,7 @@ export class Replicas {
     return this.options.topology.devices.filter((_, device) => this.couldHold(device, component, 0)).length;
   }
 
-  /** couldHold tells whether a device that held nothing else could hold a component and so many bytes of inputs. */
+  /** couldHold returns whether a device that held nothing else could hold a component and a given number of bytes of inputs. */
   couldHold(device: number, component: number, inputBytes: number): boolean {
     const { table, placeable, residency } = this.options;
     if (placeable.poolOf(device, component) === NONE) return false;
@@ -122,7 +122,7 @@ export class Replicas {
     }
   }
 
-  /** loaded tells that a device holds the component of its replica. */
+  /** loaded reports that a device holds the component of its replica. */
   loaded(device: number, component: number): void {
     const replica = this.find(device, component) as ComponentReplica;
     if (replica.state === 'starting') replica.state = 'running';
@@ -202,7 +202,7 @@ export class Replicas {
     return most;
   }
 
-  /** hasRoom tells whether a replica of a component fits on a device beside the inputs of any task that was given to it. */
+  /** hasRoom returns whether a replica of a component fits on a device beside the inputs of any task that was given to it. */
   private hasRoom(device: number, component: number): boolean {
     if (this.options.placeable.poolOf(device, component) === NONE) return false;
     if (!this.isDeviceUp(device) || this.find(device, component) !== undefined) return false;

@@ -40,13 +40,13 @@ export class RequestEnds {
     return this.options.open.open(application, deadlineNs);
   }
 
-  /** executed tells that a task of a request has been executed. */
+  /** executed reports that a task of a request has been executed. */
   executed(request: OpenRequest): void {
     request.left -= 1;
     this.known -= 1;
   }
 
-  /** again tells that a task of a request is to be executed once more. */
+  /** again reports that a task of a request is to be executed once more. */
   again(request: OpenRequest): void {
     request.left += 1;
     this.known += 1;

@@ -18,7 +18,10 @@ export class Residency {
   private readonly hostHas: Uint8Array;
   private readonly hostUsedAt: Float64Array;
   private readonly hostFree: Float64Array;
-  /** What each component takes of each server's memory that keeps it: the bytes that it has on the class that brought it. */
+  /**
+   * The bytes of each component in the memory of each server that keeps it, which are those of the class that
+   * brought it.
+   */
   private readonly hostBytes: Float64Array;
   private readonly hosts: Int32Array;
   private readonly count: number;
@@ -74,7 +77,7 @@ export class Residency {
     return this.poolOf(device, component).bytes;
   }
 
-  /** isOnHost tells whether the server of a device has a component in its memory. */
+  /** isOnHost returns whether the server of a device has a component in its memory. */
   isOnHost(device: number, component: number): boolean {
     return this.hostHas[this.hostOf(device) * this.count + component] === 1;
   }
@@ -97,14 +100,14 @@ export class Residency {
     this.used(at, device, component);
   }
 
-  /** loaded tells that a component is there. Its server keeps it too, if there is room for it at all. */
+  /** loaded reports that a component is there. Its server keeps it too, if there is room for it at all. */
   loaded(at: number, device: number, component: number): void {
     this.mustLoad(device, component);
     this.keepOnHost(at, device, component);
     this.become(device, component, Held.held);
   }
 
-  /** notLoaded tells that a component on its way does not come. */
+  /** notLoaded reports that a component on its way does not come. */
   notLoaded(device: number, component: number): void {
     this.mustLoad(device, component);
     this.evict(device, component);

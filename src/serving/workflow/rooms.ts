@@ -23,9 +23,9 @@ export interface MemoryParts extends MemoryRules {
 /** MemoryRules say which components leave first, and for what. */
 export interface MemoryRules {
   readonly worth: ComponentWorth;
-  /** Whether what is worth least leaves first; else it is what was used longest ago. */
+  /** isByWorth says whether what is worth least leaves first; else it is what was used longest ago. */
   readonly isByWorth: boolean;
-  /** Whether what is expected pushes out only what is worth less. */
+  /** isSparing says whether what is expected pushes out only what is worth less. */
   readonly isSparing: boolean;
 }
 
@@ -138,7 +138,7 @@ export class Rooms {
     return free;
   }
 
-  /** leaves lets the next thing of a step leave, and tells whether there was one. */
+  /** leaves lets the next thing of a step leave, and returns whether there was one. */
   private leaves(device: number, step: Step): boolean {
     const { residency, decisions, placeable, outputs, worth, isByWorth } = this.options;
     if (step.kind === 'outputs') {

@@ -1,7 +1,10 @@
 import type { DeviceView, Way } from './outlook.js';
 import type { ToPlace } from './to-place.js';
 
-/** Schedule is a partial schedule: some tasks have devices. What it has done to devices is in their views. */
+/**
+ * Schedule is a partial schedule: some tasks have devices. The views of devices hold the changes that it
+ * makes to them.
+ */
 export interface Schedule {
   /** Bit i: task i has a device. */
   readonly scheduled: number;
@@ -14,12 +17,12 @@ export interface Schedule {
   /** When the last of them ends, and the last of those that are known. */
   readonly endNs: number;
   readonly knownNs: number;
-  /** What evictions for them cost, by the chance of each. */
+  /** The costs of evictions for these tasks, each by its chance. */
   readonly costNs: number;
   /** Times before which the last task that the schedule comes to have, and the last known one, cannot end. */
   readonly leastNs: number;
   readonly leastKnownNs: number;
-  /** What the schedule comes to by these, at least: the less, the better. */
+  /** A lower bound of the schedule's value by these times: the less, the better. */
   readonly valueNs: number;
   /** The devices that have got tasks, by their numbers, and what they look like now. */
   readonly changed: readonly (readonly [device: number, view: DeviceView])[];
@@ -36,7 +39,10 @@ export interface Step {
   readonly costNs: number;
   readonly leastNs: number;
   readonly leastKnownNs: number;
-  /** What the schedule that it leads to comes to, at least, and a time before which what follows the task alone cannot end. */
+  /**
+   * A lower bound of the value of the schedule that it leads to, and a time before which the calls that
+   * follow the task alone cannot end.
+   */
   readonly valueNs: number;
   readonly ownNs: number;
 }
@@ -52,7 +58,7 @@ export class StepList {
     private readonly belowNs: number,
   ) {}
 
-  /** takes tells whether a step would be kept that comes to so much. */
+  /** takes returns whether a step would be kept that comes to so much. */
   takes(valueNs: number, ownNs: number): boolean {
     this.seen += 1;
     if (valueNs >= this.belowNs) return false;
@@ -111,7 +117,7 @@ export class Frontier {
   }
 
   /**
-   * mayMeet tells whether two tasks without a device could be in one batch. Then a schedule that is earlier is not always better, as
+   * mayMeet returns whether two tasks without a device could be in one batch. Then a schedule that is earlier is not always better, as
    * the second of them may come too late for a batch that begins earlier.
    */
   mayMeet(scheduled: number): boolean {
@@ -184,7 +190,7 @@ export class KeptSchedules {
   }
 
   /**
-   * outperforms tells whether one schedule has done as much as another on the same devices, and is nowhere later. Where two tasks could
+   * outperforms returns whether one schedule has done as much as another on the same devices, and is nowhere later. Where two tasks could
    * still come into one batch, it must be equal.
    */
   private outperforms(one: Schedule, other: Schedule): boolean {
@@ -227,7 +233,10 @@ function isViewAsGood(one: DeviceView, other: DeviceView, { isAsGood, called }: 
   );
 }
 
-/** haveSameBatches tells whether views have the same open batches. One that begins later can be joined by more, so that it must be equal. */
+/**
+ * haveSameBatches returns whether views have the same open batches. A batch that begins later can be joined
+ * by more tasks, so the batches must be equal.
+ */
 function haveSameBatches(one: DeviceView, other: DeviceView, called: ReadonlySet<number>): boolean {
   const own = one.open.filter(({ component }) => called.has(component));
   const others = other.open.filter(({ component }) => called.has(component));

@@ -26,7 +26,7 @@ export class SealedTasks {
     return this.open.length === 0 ? Number.POSITIVE_INFINITY : this.openSinceNs + this.waitNs;
   }
 
-  /** hasNext tells whether a batch is sealed. */
+  /** hasNext returns whether a batch is sealed. */
   get hasNext(): boolean {
     return this.sealed.length > 0;
   }

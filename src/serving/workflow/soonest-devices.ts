@@ -116,7 +116,7 @@ export class SoonestDevices {
   }
 }
 
-/** isIdleNow tells whether a device has nothing to do, planned or begun. */
+/** isIdleNow returns whether a device has nothing to do, planned or begun. */
 function isIdleNow(at: number, { freeNs, copiedNs, open, loads }: DeviceView): boolean {
   return freeNs <= at && copiedNs <= at && open.length === 0 && loads.length === 0;
 }

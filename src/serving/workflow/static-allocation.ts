@@ -109,7 +109,7 @@ export class StaticAllocation implements Allocation {
     const given = [...this.takenBy(device)];
     this.takenBy(device).clear();
     this.look(device);
-    // What was on its way to it need not stay any more where it lies.
+    // An output that was on its way to the device need not stay any longer where it lies.
     this.fetched();
     return given;
   }
@@ -190,7 +190,7 @@ export class StaticAllocation implements Allocation {
       for (const task of this.queueOf(component).keys()) this.stranded.tell(task, this.chanceOf(task));
   }
 
-  /** fits tells whether a device can execute a task of a component that it is to hold, beside its other components. */
+  /** fits returns whether a device can execute a task of a component that it is to hold, beside its other components. */
   private fits(device: number, task: Task): boolean {
     return (
       task.rows <= this.largest(device, task.component) && bytesOfInputs([task]) <= this.bytesBeside(device)
@@ -207,7 +207,7 @@ export class StaticAllocation implements Allocation {
     return (this.parts.table.devices[device] as DeviceMemory).bytes - (this.heldBytes[device] as number);
   }
 
-  /** beside tells of an output whether a batch does not take it. */
+  /** beside makes the test whether an output is not taken by a batch. */
   private beside(batch: ReadonlySet<Task>): (output: Task) => boolean {
     const inputs = new Set([...batch].flatMap((task) => task.inputs));
     return (output) => !inputs.has(output);

@@ -5,7 +5,7 @@ import { poolsServedBy, type Topology } from '../topology.js';
 export interface WorkflowTable {
   /** The names of the components, by their numbers. */
   readonly components: readonly string[];
-  /** What a pool's component needs, by the number of the pool. */
+  /** The needs of each pool's component, by the number of the pool. */
   readonly pools: readonly ComponentPool[];
   /** By the number of the device. */
   readonly devices: readonly DeviceMemory[];
@@ -18,7 +18,7 @@ export interface WorkflowTable {
 /** ComponentPool is a component on a class of devices. */
 export interface ComponentPool {
   readonly component: number;
-  /** What it takes of a device's memory, and of its server's. */
+  /** The bytes that it takes of a device's memory, and of its server's. */
   readonly bytes: number;
   /** How long it takes from the server's memory to a device, and from its disk to its memory. */
   readonly loadNs: number;

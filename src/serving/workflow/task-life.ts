@@ -30,9 +30,9 @@ export interface TaskLifeOptions {
 }
 
 /**
- * TaskLife follows requests from their arrival to their outcome, and tasks from their call until their outputs are needed no more.
- * It tells when a task has all its inputs made, and when it has not any more: each is told as ready once, until it is executed or
- * told to have left.
+ * TaskLife follows requests from their arrival to their outcome, and tasks from their call until their
+ * outputs are needed no more. It reports when all inputs of a task are made, and when this ends: each task is
+ * reported as ready once, until it is executed or reported to have left.
  */
 export class TaskLife {
   readonly outputs: Outputs;
@@ -72,7 +72,7 @@ export class TaskLife {
     return this.options.open.open(application, deadlineNs);
   }
 
-  /** cancelled ends a request whose client has left, and tells whether it had no outcome yet. */
+  /** cancelled ends a request whose client has left, and returns whether it had no outcome yet. */
   cancelled(request: OpenRequest): boolean {
     if (request.isSettled) return false;
     this.settle(request);
@@ -100,7 +100,7 @@ export class TaskLife {
     this.answerIfDone(at, request);
   }
 
-  /** begun tells that a device executes a task. */
+  /** begun reports that a device executes a task. */
   begun(task: Task, device: number): void {
     this.ready.delete(task);
     task.state = 'running';
@@ -108,7 +108,7 @@ export class TaskLife {
     task.request.inBatches += 1;
   }
 
-  /** executed tells that the device of a task has executed it, and how large its output is. */
+  /** executed reports that the device of a task has executed it, and how large its output is. */
   executed(at: number, task: Task, bytes: number): void {
     const { request } = task;
     request.inBatches -= 1;
@@ -126,7 +126,7 @@ export class TaskLife {
     this.answerIfDone(at, request);
   }
 
-  /** failed tells that a batch gave no results. Its tasks are tried alone; one that was alone fails. */
+  /** failed reports that a batch gave no results. Its tasks are tried alone; one that was alone fails. */
   failed(task: Task, wasAlone: boolean): void {
     this.takenBack(task);
     if (task.request.isSettled) this.over(task);
@@ -137,14 +137,14 @@ export class TaskLife {
     }
   }
 
-  /** takenBack tells that a device executes a task no more, without a result. */
+  /** takenBack reports that a device executes a task no more, without a result. */
   takenBack(task: Task): void {
     task.request.inBatches -= 1;
     task.state = 'called';
     task.device = NONE;
   }
 
-  /** deviceDown tells that a device is gone, what it executed, and what it had been given and not begun. */
+  /** deviceDown reports that a device is gone, what it executed, and what it had been given and not begun. */
   deviceDown(device: number, executing: readonly Task[], given: readonly Task[]): void {
     for (const task of executing) this.takenBack(task);
     for (const task of given) {

@@ -40,9 +40,9 @@ export interface PlacedTask {
 /** Devices says which devices can execute a component, and how long outputs take between places. */
 export interface Devices {
   readonly count: number;
-  /** canRun tells whether a device is up and its class runs so many rows of a component. */
+  /** canRun returns whether a device is up and its class runs a given number of rows of a component. */
   canRun(device: number, component: number, rows: number): boolean;
-  /** leastNs is the least time in which any device, up or not, executes so many rows of a component, alone or with others. */
+  /** leastNs is the least time in which any device, up or not, executes a given number of rows of a component, alone or with others. */
   leastNs(component: number, rows: number): number;
   /** passNs is how long an output takes from one place to another. */
   passNs(bytes: number, from: number, to: number): number;
@@ -61,8 +61,8 @@ export interface Search {
   /** How many partial schedules of as many tasks are kept. */
   readonly beam: number;
   /**
-   * Whether tasks get their devices in every order that inputs allow, and in each way in which a device can take them; else in the
-   * order in which they are called, and in the way that ends first.
+   * isExact says whether tasks get their devices in every order that inputs allow, and in each way in which a
+   * device can take them; else in the order in which they are called, and in the way that ends first.
    */
   readonly isExact: boolean;
 }

@@ -48,10 +48,10 @@ export interface Task {
   places: OutputPlace[];
   /** The tasks that take its output and have not been executed. */
   readonly readers: Set<Task>;
-  /** Whether its request's program reads it, and whether it has been sent there. */
+  /** isWanted says whether its request's program reads it, and whether it has been sent there. */
   isWanted: boolean;
   isSent: boolean;
-  /** Whether a batch that it was in has failed, so that it is executed in one of its own. */
+  /** isAlone says whether a batch that it was in has failed, so that it is executed in one of its own. */
   isAlone: boolean;
 }
 
@@ -70,10 +70,13 @@ export interface OpenRequest {
   readonly body: Task;
   /** All calls so far, in their order, without the body. */
   readonly tasks: Task[];
-  /** What is expected to be called next, in order, and whether the end is expected behind it. */
+  /** The calls that are expected next, in order, and whether the end is expected behind them. */
   expected: Reserved[];
   isToEnd: boolean;
-  /** Whether its outcome is decided, its program has returned, or it is to be scheduled in this `decide`. */
+  /**
+   * isSettled says whether its outcome is decided, its program has returned, or it is to be scheduled in this
+   * `decide`.
+   */
   isSettled: boolean;
   isFinished: boolean;
   isAsked: boolean;
@@ -89,33 +92,33 @@ export function placeOn(task: Task, device: number): OutputPlace | undefined {
   return task.places.find((place) => place.device === device);
 }
 
-/** isQueued tells whether a task waits on a device for its inputs, or to be executed. */
+/** isQueued returns whether a task waits on a device for its inputs, or to be executed. */
 export function isQueued({ state, device }: Task): boolean {
   return state === 'called' && device !== NONE;
 }
 
-/** isExecuted tells whether a task was executed, and is not to be executed again. */
+/** isExecuted returns whether a task was executed, and is not to be executed again. */
 export function isExecuted({ state }: Task): boolean {
   return state === 'done' || state === 'lost';
 }
 
-/** areInputsMade tells whether all inputs of a task exist. */
+/** areInputsMade returns whether all inputs of a task exist. */
 export function areInputsMade({ inputs }: Task): boolean {
   return inputs.every(({ state }) => state === 'done');
 }
 
-/** isTakenNow tells whether a device executes a task that takes an output. */
+/** isTakenNow returns whether a device executes a task that takes an output. */
 export function isTakenNow({ readers }: Task, device: number): boolean {
   for (const reader of readers) if (reader.state === 'running' && reader.device === device) return true;
   return false;
 }
 
-/** isAtRest tells whether an output lies in a place, and nothing takes it from there. */
+/** isAtRest returns whether an output lies in a place, and nothing takes it from there. */
 export function isAtRest({ fetch, sends }: OutputPlace): boolean {
   return fetch === NONE && sends === 0;
 }
 
-/** isThere tells whether an output lies on a device. */
+/** isThere returns whether an output lies on a device. */
 export function isThere(task: Task, device: number): boolean {
   return placeOn(task, device)?.fetch === NONE;
 }

@@ -29,17 +29,19 @@ export interface WorkflowParts {
   readonly decisions: Decisions;
   readonly table: WorkflowTable;
   readonly streams: Streams;
-  /** What is known of programs at the start, which only `dyorc` asks. */
+  /** How often programs call what, as it is known at the start; only `dyorc` uses it. */
   readonly frequencies?: readonly FrequencyRow[];
   readonly policy?: Partial<WorkflowPolicy>;
-  /** What programs will do, which `dyorc` takes in place of its predictions where it is known. */
+  /**
+   * The calls that programs will make, which `dyorc` uses in place of its predictions where they are known.
+   */
   readonly foresight?: Foresight;
   readonly rayLike?: Partial<RayLikePolicy>;
 }
 
 /**
- * WORKFLOW_POLICIES has the policy of each scheduler. Those whose tasks wait for devices that hold their component make two choices of it:
- * how many tasks there may be, and how often one is tried.
+ * WORKFLOW_POLICIES has the policy of each scheduler. Schedulers whose tasks wait for devices that hold their
+ * component derive two limits from it: how many tasks there may be, and how often a task is tried.
  */
 export const WORKFLOW_POLICIES: {
   readonly [Name in WorkflowScheduler]: WorkflowPolicy | Pick<WorkflowPolicy, 'mostTasks' | 'mostTries'>;

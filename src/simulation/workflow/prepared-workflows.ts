@@ -53,7 +53,7 @@ export interface PreparedWorkflows {
   inputs(holder: string | undefined): InputFile[];
 }
 
-/** AskedServing is which choices are asked for, and where faults of them are told. */
+/** AskedServing holds the choices that are asked for, and where faults of them are added. */
 export interface AskedServing {
   readonly given: readonly PolicyGiven[];
   readonly told: ToldFaults;
@@ -65,13 +65,13 @@ type ServingWorkflows = Pick<WorkflowSetup, 'scheduler' | 'policies'>;
 /** Preparing says how a simulation of workflows is prepared for what its caller makes of it. */
 interface Preparing {
   readonly outputs: readonly OutputPath[];
-  /** What was found to be wrong before. */
+  /** The faults that were found before. */
   readonly told: ToldFaults;
   /** Finds who serves a plan that does not contradict itself, instead of the scheduler that the options ask for. It adds its faults. */
   readonly serving?: (plan: WorkflowPlan, asked: AskedServing) => ServingWorkflows | undefined;
 }
 
-/** What only simulations of plans of stages take, and what it is. */
+/** The options that only simulations of plans of stages take, and a description of each. */
 const OF_STAGES = {
   preset: 'are of schedulers of stages',
   tuner: 'changes the replicas of pipelines',

@@ -43,9 +43,11 @@ export interface WorkflowLoad {
   readonly runOf: (order: number, workflow: number) => RecordedRun;
   /** The seed of what the scheduler draws. */
   readonly seed: number;
-  /** What differs from the scheduler's own policy. */
+  /** The choices that differ from the scheduler's own policy. */
   readonly policy?: Partial<WorkflowPolicy>;
-  /** Whether the scheduler is told what programs will do, which none can know: it bounds what predictions are worth. */
+  /**
+   * isForeseen says whether the scheduler knows what programs will do: this bounds the worth of predictions.
+   */
   readonly isForeseen?: boolean;
   /** For how long requests have arrived, once the run is over: rates are over that; over the whole run where absent. */
   readonly spanNs?: () => number;
@@ -117,13 +119,15 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
   };
 }
 
-/** Searching is what a core tells of how it finds devices, where it expects calls or looks at schedules. */
+/** Searching holds a core's counts of how it finds devices, where it expects calls or looks at schedules. */
 interface Searching {
   readonly guesses?: GuessCounts;
   readonly schedulesLookedAt?: number;
 }
 
-/** searched adds up what cores tell of how they found devices; nothing of what none of them does. */
+/**
+ * searched adds up the counts of cores of how they found devices; it leaves out counts that none of them has.
+ */
 function searched(cores: readonly object[]): Pick<WorkflowRun, 'guesses' | 'schedules'> {
   const sum = (of: (core: Searching) => number | undefined) =>
     cores.reduce((all, core) => all + (of(core) ?? 0), 0);

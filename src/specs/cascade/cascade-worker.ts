@@ -34,11 +34,17 @@ export interface GearJob {
 export interface PlannedGears {
   readonly answer: FamilyAnswer;
   readonly explanation?: GearExplanation;
-  /** Whether the time was over before the search ended, so that another one may end with something else. */
+  /**
+   * timeOver says whether the time was over before the search ended, so that another one may end with
+   * something else.
+   */
   readonly timeOver?: true;
 }
 
-/** The jobs of a pool, such as the cases of a comparison, are often of one family. What is known of it ends with the pool. */
+/**
+ * The jobs of a pool, such as the cases of a comparison, are often of one family. The worker's knowledge of
+ * it ends with the pool.
+ */
 const known = new WeakMap<object, KnownModels>();
 
 serveJobs<GearJob, PlannedGears, string>(async (job, context: JobContext<undefined, string>) => {

@@ -123,7 +123,7 @@ async function filesOf(spec: Loaded<'cascade'>, files: FilesRead): Promise<Casca
   const names = models.map(({ name }) => name);
   const { distribution = 'zipf' } = load;
   const reading = models.map(({ profile }) => files.load(pathFrom(spec.path, profile), ['profile']));
-  // Profiles that cannot be read are told below, and say nothing of classes.
+  // Profiles that cannot be read are reported below, and say nothing of classes.
   const classLimit = Promise.allSettled(reading).then((read) =>
     classLimitOf(
       read.flatMap((one, i) => {

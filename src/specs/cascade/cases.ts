@@ -70,8 +70,8 @@ function classesOf({ spec, files }: LoadedCascade): ResolvedCascade['classes'] {
 }
 
 /**
- * latenciesOf lists the latencies of a sweep. Those in the unit `x` are multiples of the family's least latency: that of
- * its fastest model on its fastest class at batch 1.
+ * latenciesOf lists the latencies of a sweep. Latencies in the unit `x` are multiples of the family's least
+ * latency: that of its fastest model on its fastest class at batch 1.
  */
 function latenciesOf(classes: ResolvedCascade['classes'], range: Range): MsPoint[] {
   const leastNs = smallestOf(

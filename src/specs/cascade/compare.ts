@@ -15,14 +15,14 @@ import { CASCADE_THREAD, type CascadeTypes, NOT_FOR_CASCADES } from './kind.js';
 /** Values and bounds that differ by less than this, relatively, are equal. */
 const ROUNDING = 1e-12;
 
-/** The longest cascades that are ever counted have so many models. */
+/** The longest cascades that are ever counted have this many models. */
 const LONGEST_CASCADE = 4;
 
 /** The methods whose plans are as good as these plans can be, so that a plan of another case may take their place. */
 const SHARING: readonly string[] = ['gears', 'exhaustive'];
 
 /**
- * comparingCascade is how cases of cascades are planned and told. By `gears` and `exhaustive`, a plan that serves another case
+ * comparingCascade is how cases of cascades are planned and reported. By `gears` and `exhaustive`, a plan that serves another case
  * too is its answer where that is better, and a bound counts wherever it holds.
  */
 export const comparingCascade: ComparingOf<CascadeTypes> = {
@@ -118,7 +118,7 @@ function rowWithout(asked: CascadeCase, { answer, timeOver }: PlannedGears): Com
     return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons({ limit, reasons }) };
   }
   const { reasons, feasibleLatencyMs: least } = answer;
-  // That a class has no device which the mix has none of tells nothing, and so comes last.
+  // A reason that a class has no device says nothing where the mix has none of the class, and so comes last.
   const isAbsent = (reason: NoPlanReason) => reason.class !== undefined && asked.mix[reason.class] === 0;
   return {
     ...headOf(asked),

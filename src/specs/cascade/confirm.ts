@@ -9,7 +9,7 @@ import { gearServing, repeatedGearPromiseFaults } from './gear-simulation.js';
 import type { CascadeTypes } from './kind.js';
 import { planGears } from './plan-gears.js';
 
-/** What only a search knows that is not repeated. */
+/** The fields that only a search knows and that are not computed again. */
 const SEARCHED: readonly string[] = [
   ...['/status', '/reproducible', '/work', '/objective/bound', '/objective/gap'],
   '/gears/*/limitedBy',
@@ -29,12 +29,13 @@ export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
     const given = { serving, slo: plan.slo, maxRps, certainty: plan.certainty };
     const used = plan.stages.map(({ name }) => name);
     const faults = [...askedFaults(given, asked), ...lackedInputs(plan.inputs, loaded.inputs(holder, used))];
-    // A plan that was asked for something else has other gears too, which tells nothing more.
+    // A plan that was asked for something else has other gears too, which says nothing more.
     if (faults.length > 0) return faults;
     const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';
     if (isPromised && plan.promise === undefined)
       return [fault('is missing: nothing confirms the latency; solve the spec again', '/promise')];
-    // What contradicts its gears needs no search to be told, and simulations of a plan that is not right say nothing more.
+    // Contradictions of its gears need no search to be found, and simulations of a plan with faults say
+    // nothing more.
     const { files, resolved } = loaded;
     const evaluated = evaluatedFaults(plan, { spec, files, resolved, arrivalsOf: gearArrivals() });
     if (evaluated.length > 0) return evaluated;
@@ -67,7 +68,10 @@ function asServed(
 /** Gaps that differ by less are the same. */
 const ROUNDING = 1e-12;
 
-/** withGapAsNow gives a plan the gap of its accuracy as it is told now: older plans tell it as a share of the bound. */
+/**
+ * withGapAsNow gives a plan the gap of its accuracy as it is written now: older plans write it as a share of
+ * the bound.
+ */
 function withGapAsNow(plan: GearPlan): GearPlan {
   const { kind, value, bound, gap, scope } = plan.objective;
   const isEarlier =

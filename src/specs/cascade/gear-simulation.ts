@@ -28,7 +28,7 @@ export function gearSimulation(spec: CascadeSpec, { records }: Pick<CascadeFiles
     });
 }
 
-/** repeatedGearPromiseFaults simulates the runs again that confirm a plan's promise, and tells where they give something else. */
+/** repeatedGearPromiseFaults simulates the runs again that confirm a plan's promise, and reports where they give something else. */
 export function repeatedGearPromiseFaults(
   plan: GearPlan,
   {

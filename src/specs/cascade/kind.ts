@@ -26,5 +26,5 @@ export const CASCADE_THREAD: PlannerThread = {
   what: 'planner',
 };
 
-/** What is said of options that cascades do not take. */
+/** The refusal of options that cascades do not take. */
 export const NOT_FOR_CASCADES: Refusal = { refused: 'is not for specs of kind cascade' };

@@ -60,8 +60,8 @@ export function pipelineCases(loaded: LoadedPipeline, asked: CompareCases, told:
 }
 
 /**
- * slosOf lists the SLOs of a sweep. Those in the unit `x` are multiples of the longest path with each stage on its fastest
- * class, one row at a time and without transfers.
+ * slosOf lists the SLOs of a sweep. SLOs in the unit `x` are multiples of the longest path with each stage on
+ * its fastest class, one row at a time and without transfers.
  */
 function slosOf(open: OpenProblem | undefined, range: Range, told: Fault[]): MsPoint[] {
   if (range.unit !== 'x') return msPoints(range, 0);

@@ -27,7 +27,7 @@ const FOR_POOLED_SPECS: Refusal = { refused: 'is for pooled specs' };
 const SHARING: readonly string[] = ['inferline', 'exact'];
 
 /**
- * comparingPipeline is how cases of pipelines are planned and told. By `inferline` and `exact`, a plan that serves another
+ * comparingPipeline is how cases of pipelines are planned and reported. By `inferline` and `exact`, a plan that serves another
  * case too is its answer where that is cheaper, and a bound counts wherever it holds.
  */
 export const comparingPipeline: ComparingOf<PipelineTypes> = {

@@ -1,7 +1,7 @@
 import { type Fault, fault, fieldChanges, type PipelinePlan } from '../../formats/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 
-/** What is compared otherwise, or only a search knows. */
+/** The fields that are compared otherwise, or that only a search knows. */
 const NOT_RECOMPUTED: readonly (keyof PipelinePlan)[] = [
   ...(['$schema', 'version', 'tool', 'inputs'] as const),
   ...(['serving', 'notes', 'load', 'share', 'reproducible'] as const),

@@ -12,11 +12,11 @@ import { DEFAULT_NAME, drawnDurationNs, leastSloMs } from '../../pipeline/index.
 import { conditionalEdges, edgeOf, type PipelinePlanBody, plannedApplications } from '../../plans/index.js';
 import { requestsInTrace, type Trace } from '../../workload/index.js';
 
-/** So many requests bring what a draw may bring near what the load brings in the long run. */
+/** This many requests bring what a draw may bring near what the load brings in the long run. */
 const MANY_REQUESTS = 100_000;
 const DEFAULT_DRAWS = 10;
 
-/** Columns of a draw begin with room for so many requests. */
+/** Columns of a draw begin with room for this many requests. */
 const FEW_REQUESTS = 1024;
 /**
  * Every estimate serves the whole sample, and the planner makes hundreds. A request takes some 50 bytes, and 25 more for

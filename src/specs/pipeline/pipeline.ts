@@ -140,7 +140,7 @@ export async function loadPipeline(
 
 interface PipelineFilesRead {
   readonly cluster: { readonly value: OpenCluster; readonly file?: Loaded<'cluster'> };
-  /** One profile for each stage of the spec, in order. */
+  /** The profiles of the spec's stages, in order. */
   readonly profiles: readonly Loaded<'profile'>[];
   readonly trace: TraceRead | undefined;
 }

@@ -32,7 +32,7 @@ export async function pipelinePlan(
     notes: own = [],
     ...figures
   } = await withEnvelope(planned, { spec: spec.value, trace });
-  // Those of a spec that is given stand in its plan already.
+  // The notes of a given spec are in its plan already.
   const notes = [...new Set([...own, ...pipelineNotes(loaded), ...ofCluster])];
   const load =
     figures.load !== undefined && 'trace' in figures.load

@@ -57,7 +57,7 @@ export const solvingPipeline: SolvingOf<PipelineTypes> = {
   },
 };
 
-/** A pipeline is not timed. One that is given is not searched or explained either. */
+/** A pipeline is not timed. A given pipeline is not searched or explained either. */
 function options({ value }: Loaded<'pipeline'>): OptionsTaken {
   const searched = pipelineMethodOf(value) === 'given' ? FOR_SEARCHED : 'taken';
   return {
@@ -116,7 +116,7 @@ function undecided(
 /** InfeasiblePipeline says why a pipeline has no plan. */
 interface InfeasiblePipeline {
   readonly reasons: Unplanned['reasons'];
-  /** Whether it is proved of all schedulers; true where absent. */
+  /** isProved says whether it is proved of all schedulers; true where absent. */
   readonly isProved?: boolean;
   readonly smallestFeasibleSlosMs?: readonly number[] | undefined;
   readonly smallestFeasibleSloMs?: number | undefined;

@@ -189,7 +189,7 @@ async function searched(
   let [solves, cut, isTimed] = [0, false, false];
   const free = freeIn(loaded);
   const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
-  // What was in the way of a pipeline that had all devices.
+  // The reasons why a pipeline that had all devices has no plan.
   const openAlone = new Map<number, readonly NoPlanReason[]>();
   const solve = async (
     k: number,
@@ -197,7 +197,7 @@ async function searched(
   ): Promise<PartAnswer<PipelinePlanBody>> => {
     const one = loaded[k] as LoadedPipeline;
     const leftS = timeLimit === undefined ? undefined : Math.max(0, (endMs - performance.now()) / 1e3);
-    // What is told is of a pipeline alone, with all devices.
+    // A reported SLO is that of a pipeline alone, with all devices.
     const tellsSlo = Object.entries(free).every(([name, count]) => counts[name] === count);
     const job = { ...jobWithin(one, counts), work, timeLimit: leftS, tellsSlo };
     onProgress?.(`planning ${nameOf(one)}, search ${++solves}`);
@@ -259,7 +259,7 @@ function jobWithin(
   return { open: problem, spec: spec.value, files: within, trace };
 }
 
-/** withCounts gives the classes that have a limit so many devices, of which none is taken. */
+/** withCounts gives the classes that have a limit a given number of devices, of which none is taken. */
 function withCounts(cluster: OpenCluster, counts: Readonly<Record<string, number>>): OpenCluster {
   const devices = Object.entries(cluster.devices).map(([name, device]) => {
     if (device.count === undefined) return [name, device] as const;
@@ -286,8 +286,9 @@ async function plansWithShares(
 }
 
 /**
- * sharesOf divides the devices among pipelines: each has those that it uses. What no pipeline uses of a class is divided
- * evenly among those that use it and have a tuner, which may activate them.
+ * sharesOf divides the devices among pipelines: each has those that it uses. Devices of a class that no
+ * pipeline uses are divided evenly among the pipelines that use the class and have a tuner, which may
+ * activate them.
  */
 function sharesOf(
   loaded: readonly LoadedPipeline[],

@@ -22,7 +22,7 @@ import { type LoadedPooled, loadPooled, pooledFigures, servingOf } from './poole
 import { headOf, rowOf } from './rows.js';
 import { SOLVER_THREAD, SolverPool } from './solver-pool.js';
 
-/** comparingPooled is how cases of pooled specs are planned and told. */
+/** comparingPooled is how cases of pooled specs are planned and reported. */
 export const comparingPooled: ComparingOf<PooledTypes> = {
   options: { gap: 'taken', hold: 'taken' },
   thread: SOLVER_THREAD,
@@ -160,7 +160,7 @@ async function holdAll(
   return solved;
 }
 
-/** refusedCase tells of a case whose input is refused. @throws the error where it is no such refusal */
+/** refusedCase reports a case whose input is refused. @throws the error where it is no such refusal */
 function refusedCase(error: unknown): RefusedCase {
   if (!(error instanceof InputError)) throw error;
   return { refused: error.faults.map(({ message }) => message) };

@@ -8,7 +8,10 @@ import { unconfirmedIn } from '../unconfirmed.js';
 import type { PooledTypes } from './kind.js';
 import { repeatedPromiseFaults } from './repeated-promise.js';
 
-/** What only the search knows: remarks, how far it went, and what one GPU more would be worth to it. */
+/**
+ * The fields that only the search knows: remarks, how far it went, and what one GPU more would be worth to
+ * it.
+ */
 const SEARCHED: readonly string[] = [
   ...['/reproducible', '/objective/bound', '/formulation'],
   ...['/classes/*/shadowPrice', '/classes/*/oneMore'],

@@ -8,7 +8,10 @@ export interface HoldDone extends HoldProgress {
   readonly runs: number;
 }
 
-/** HoldReport tells of every step of a search and of every run that was simulated, as runs take most of the time. */
+/**
+ * HoldReport reports every step of a search and of every run that was simulated, as runs take most of the
+ * time.
+ */
 export class HoldReport {
   private progress: HoldProgress = { phase: 'trying', done: 0 };
   private rates = '';

@@ -1,7 +1,7 @@
 import { type Fault, fault, InputError, type Loaded, option, type PooledSpec } from '../../formats/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 
-/** So many plans are simulated at most; the second number is for each model after the first. */
+/** This many plans are simulated at most; the second number is for each model after the first. */
 const MOST_TRIALS = [40, 12] as const;
 
 /**

@@ -14,7 +14,7 @@ export function noPlanAnswer(
     notHeld,
   }: {
     readonly explanation?: InfeasibilityExplanation;
-    /** What is said where plans were found, and none holds what it is to hold. */
+    /** The answer where plans were found, and none holds what it is to hold. */
     readonly notHeld?: Pick<NoPlan, 'notHeld' | 'reasons'>;
   } = {},
 ): PlanMissing['answer'] {

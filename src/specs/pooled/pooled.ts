@@ -26,7 +26,7 @@ import { arrivalFaults } from './hold-target.js';
 export interface LoadedPooled {
   readonly spec: Loaded<'pooled'>;
   readonly cluster: Cluster;
-  /** One profile per model of the spec, in order, with the aliases of the cluster. */
+  /** The profiles of the models of the spec, in order, with the aliases of the cluster. */
   readonly profiles: readonly ProfileFile[];
   /** The same profiles as their files have them. */
   readonly measured: readonly ProfileFile[];
@@ -42,7 +42,7 @@ export interface LoadedProblem {
   readonly problem: PooledProblem;
   /** The scheduler that plans of the spec are served by. */
   readonly serving: PlanServing;
-  /** One profile per model of the spec, in order, with the aliases of the cluster. */
+  /** The profiles of the models of the spec, in order, with the aliases of the cluster. */
   readonly profiles: readonly ProfileFile[];
   /** The same profiles as their files have them. */
   readonly measured: readonly ProfileFile[];

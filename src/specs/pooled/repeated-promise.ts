@@ -11,7 +11,7 @@ const LP_ROUNDING = 1e-6;
 
 /**
  * repeatedPromiseFaults simulates the runs again that confirm what a plan holds, by their seeds, and solves the LPs again that
- * bound what any plan holds and serves. It tells where the plan has other shares in time, or a bound that is tighter than the
+ * bound what any plan holds and serves. It reports where the plan has other shares in time, or a bound that is tighter than the
  * LP proves. A looser one is what an LP gives that little work was allowed (`--work`).
  *
  * It takes the time of eight simulations of at most 400,000 requests each.

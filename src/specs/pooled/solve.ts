@@ -139,7 +139,7 @@ async function measuredUntilTimed(
       const spec = await forEngine(await loadSpec(loaded.spec.path, ['pooled']), options, profile);
       again = madeWith(await loadProblem(spec), profile);
     } catch (error) {
-      // What was found before the abort stands, and the profiles are as they were.
+      // The results from before the abort stay, and the profiles are as they were.
       if (!signal?.aborted) throw error;
       note(UNTIMED);
       return attempt;

@@ -31,13 +31,16 @@ export interface BetweenRounds {
   readonly givenUp: Set<string>;
   /** Models that are ready to be run, by their profiles' files. */
   readonly prepared: Map<string, PreparedModel>;
-  /** What was told: the files that hold new figures, and the models on devices that have become slower or faster. */
+  /**
+   * The notes so far: the files that hold new figures, and the models on devices that have become slower or
+   * faster.
+   */
   readonly told: Set<string>;
 }
 
 /** TimePartitionsOptions says how partitions are timed. */
 export interface TimePartitionsOptions {
-  /** What rounds hand on to one another. */
+  /** The values that rounds hand on to one another. */
   readonly between: BetweenRounds;
   /** As `SolveOptions.mostDrift`. */
   readonly mostDrift?: number | undefined;
@@ -52,7 +55,7 @@ const MOST_DRIFT = 2;
 
 /** Cell is a partition that a plan uses and no figure was measured for, at the batch sizes that its pool may run. */
 interface Cell extends NodeSpan {
-  /** What is the same for the same partition of a profile's model in all rounds. */
+  /** The key of a partition, which is the same for the same partition of a profile's model in all rounds. */
   readonly key: string;
   readonly className: string;
   readonly virtual: number;
@@ -61,11 +64,12 @@ interface Cell extends NodeSpan {
 }
 
 /**
- * timePartitions times the partitions that a plan uses and that were not yet timed in one piece, on this machine's
- * devices, and adds the figures to the profiles' files. Each is scaled by what the whole model took when it was
- * profiled over what it takes now, so that a machine that is busier than then does not favour what was timed before.
- * What cannot be timed (a device that is not here, a model that has changed, a file that cannot be written, a whole
- * model that takes less than half or more than twice as long as then) is told in the notes and given up.
+ * timePartitions times the partitions that a plan uses and that were not yet timed in one piece, on this
+ * machine's devices, and adds the figures to the profiles' files. Each is scaled by what the whole model took
+ * when it was profiled over what it takes now, so that a machine that is busier than then does not favour
+ * what was timed before. A partition that cannot be timed (a device that is not here, a model that has
+ * changed, a file that cannot be written, a whole model that takes less than half or more than twice as long
+ * as then) is reported in the notes and given up.
  * @param profiles one per model of the plan, as their files have them; figures of an alias are those of its class
  * @returns undefined where every partition was timed or given up before
  * @throws the signal's reason on abort, with the files as they were
@@ -83,7 +87,10 @@ export async function timePartitions(
   const found: Timed[] = [];
   const notes: string[] = [];
   const files = new Map<string, Profile>();
-  /** Does what may fail for reasons of the person's files and devices; then the cells are given up, and told. */
+  /**
+   * Does what may fail for reasons of the person's files and devices; then the cells are given up, and
+   * reported.
+   */
   const trying = async <T>(cells: readonly Cell[], act: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await act();
@@ -198,7 +205,7 @@ interface Timed {
   readonly model: string;
   readonly batch: number;
   readonly us: number;
-  /** What the whole model takes now over what it took when it was profiled. */
+  /** The present time of the whole model over the time when it was profiled. */
   readonly drift: number;
 }
 

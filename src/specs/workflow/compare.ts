@@ -12,7 +12,7 @@ import { NOT_FOR_WORKFLOWS, WORKFLOW_THREAD, type WorkflowTypes } from './kind.j
 import type { PlannedJob, WorkflowPlanningJob } from './planning-job.js';
 import { type LoadedWorkflows, loadWorkflows, workflowFigures, workflowNotes } from './workflow.js';
 
-/** comparingWorkflows is how cases of workflows are planned and told. Each case has a plan of its own. */
+/** comparingWorkflows is how cases of workflows are planned and reported. Each case has a plan of its own. */
 export const comparingWorkflows: ComparingOf<WorkflowTypes> = {
   options: { gap: 'taken', hold: NOT_FOR_WORKFLOWS },
   thread: WORKFLOW_THREAD,

@@ -8,13 +8,13 @@ import { placeOnThread, planOnThread } from './plan-workflows.js';
 import type { PlacedAgain } from './planning-job.js';
 import type { LoadedWorkflows } from './workflow.js';
 
-/** What only a search knows that is not repeated. */
+/** The fields that only a search knows and that are not computed again. */
 const SEARCHED: readonly string[] = [
   ...['/status', '/reproducible', '/objective/value', '/objective/gap'],
   ...['/placement/*/holds', '/placement/*/static'],
 ];
 
-/** What only a simulation of the sample knows. */
+/** The fields that only a simulation of the sample knows. */
 const SERVED = [
   ...['requests', 'tasks', 'meanMs', 'p50Ms', 'p95Ms', 'p99Ms', 'dropped', 'workflows', 'deviceTime'],
   ...['loads', 'evictions', 'rightGuesses'],
@@ -31,7 +31,7 @@ export const confirmingWorkflows: ConfirmingOf<WorkflowTypes> = {
   async faults(plan, loaded, confirming) {
     const { path, holder, repeats } = confirming;
     const asked = askedOf(plan, loaded, confirming);
-    // A plan that was asked for something else is another one too, which tells nothing more.
+    // A plan that was asked for something else is another one too, which says nothing more.
     if (asked.length > 0) return asked;
     const isRepeated = isSearched(plan, repeats);
     const serves = repeats.includes('promise') && !isRepeated;

@@ -25,5 +25,5 @@ export const WORKFLOW_THREAD: PlannerThread = {
   what: 'planner',
 };
 
-/** What is said of options that specs of workflows do not take. */
+/** The refusal of options that specs of workflows do not take. */
 export const NOT_FOR_WORKFLOWS: Refusal = { refused: 'is not for specs of kind workflow' };

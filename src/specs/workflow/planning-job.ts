@@ -23,7 +23,7 @@ export interface PlannedJob {
   readonly answer: WorkflowAnswer;
   /** The digest of the sample's arrivals, workflows and requests. */
   readonly sha256: string;
-  /** Whether the time was over before the search ended. */
+  /** timeOver says whether the time was over before the search ended. */
   readonly timeOver?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface PlacedJob extends LoadOfWorkflows {
     WorkflowPlan,
     'placement' | 'workflows' | 'attainment' | 'subclusters' | 'objective' | 'bounds'
   >;
-  /** Whether the sample is served again. */
+  /** serves says whether the sample is served again. */
   readonly serves: boolean;
 }
 

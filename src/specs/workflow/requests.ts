@@ -7,7 +7,7 @@ import { arrivalsOf, type RatedModel, traceWorkload, type Workload } from '../..
 import { runsOfRequests } from '../../workload/index.js';
 import type { LoadTrace } from './workflow.js';
 
-/** A plan is made for so many tasks at most: each takes some 230 bytes, and every search simulates all of them several times. */
+/** A plan is made for this many tasks at most: each takes some 230 bytes, and every search simulates all of them several times. */
 const MOST_TASKS = 3_000_000;
 
 /** The name of the load that workflows share. */

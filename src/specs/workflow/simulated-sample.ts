@@ -12,7 +12,7 @@ import { RecordedRuns, simulatedWorkflows, type WorkflowRun } from '../../simula
 import type { SimulationObserver } from '../../simulator/index.js';
 import type { Arrivals } from '../../workload/index.js';
 
-/** simulatedSample serves requests by a plan, and tells what came of them, and for how long devices held what. */
+/** simulatedSample serves requests by a plan, and reports what came of them, and for how long devices held what. */
 export function simulatedSample({ plan, seed, requests }: ToSimulate): SimulatedSample {
   const recorded = new RecordedRuns(plan.components.map(({ name }) => name));
   const held = new HeldComponents(plan.placement.length, plan.components.length);

@@ -117,7 +117,7 @@ export async function loadWorkflows(
 
 interface FilesOfSpec {
   readonly cluster: { readonly value: OpenCluster; readonly file?: Loaded<'cluster'> };
-  /** One profile for each component, in order. */
+  /** The profiles of the components, in order. */
   readonly profiles: readonly Loaded<'profile'>[];
   readonly trace: (LoadTrace & NamedFile & { readonly rps: number }) | undefined;
   /** By workflow, its recorded runs and its program, where it names them. */
@@ -162,7 +162,10 @@ async function filesOf(spec: Loaded<'workflow'>, files: FilesRead): Promise<File
   return { cluster: clusterRead, trace, profiles, runs, programs };
 }
 
-/** eachOnce reads each of several files once, and gives what was read for each path. It tells the faults of all. */
+/**
+ * eachOnce reads each of several files once, and gives what was read for each path. It reports the faults of
+ * all.
+ */
 async function eachOnce<T>(
   paths: readonly (string | undefined)[],
   read: (path: string) => Promise<T>,
@@ -182,7 +185,7 @@ async function traceOf({ value, path }: Loaded<'workflow'>): Promise<FilesOfSpec
   const { readTraceFile } = await import('../../simulation/index.js');
   const told = new ToldFaults();
   const at = pathFrom(path, load.trace);
-  // Where workflows have shares, functions are not told apart.
+  // Where workflows have shares, functions are not distinguished.
   const groups = workflows.every(({ share }) => share === undefined) ? workflows.length : undefined;
   const found = await readTraceFile(at, { ...tracedSpan(load), groups }, told);
   if (found === undefined) throw told.error(`use the trace ${at}`);

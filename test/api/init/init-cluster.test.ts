@@ -54,7 +54,7 @@ describe('initCluster() from kubectl', () => {
     await rm(at(golden));
   });
 
-  it('writes an option for each field of a class that nodes do not tell, each of which can be set', async () => {
+  it('writes an option for each field of a class that nodes do not report, each of which can be set', async () => {
     const { text } = await initCluster({ fromKubectl: made('gke.json') });
     const lines = text.split('\n');
     const options = lines.flatMap((line, i) => (OPTION.test(line) ? [i] : []));

@@ -175,7 +175,7 @@ describe('verifyLoad()', () => {
     expect(await within(0.11)).toEqual({ allowed: 0.11, held: true });
   });
 
-  it('compares figures alone where the server did not tell what it measured', async () => {
+  it('compares figures alone where the server did not report what it measured', async () => {
     const mute = await changed('mute.json', () => ({ served: undefined }));
     const { causes, figures, notes } = await verifyLoad(mute, { plan: bundle });
     expect(causes).toBeUndefined();
@@ -322,7 +322,7 @@ describe('verifyLoad()', () => {
     expect(told).toContain(`edited.json#/sent: is ${load.sent + 1}`);
   });
 
-  it('refuses a report of a server that does not tell its plan, and one that sent nothing', async () => {
+  it('refuses a report of a server that does not report its plan, and one that sent nothing', async () => {
     const unknown = await changed('unknown.json', () => ({ planSha256: undefined, sent: 0, sends: [] }));
     await expect(verifyLoad(unknown, { plan: bundle })).rejects.toThrow(
       /did not tell which plan it serves[\s\S]*no request was sent/,

@@ -48,7 +48,7 @@ it.each(whole<(typeof ONCE_REFUTED)[number][]>([], [...ONCE_REFUTED]))(
 );
 
 describe('refuteAll()', () => {
-  it('tells each false claim with its case, and takes an error for one', async () => {
+  it('reports each false claim with its case, and takes an error for one', async () => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     const root = await mkdtemp(join(tmpdir(), 'inferplan-refute-'));
     folders.push(root);

@@ -77,7 +77,7 @@ describe('graphFaults()', () => {
     expect(disordered).toBeGreaterThan(300);
   });
 
-  it('tells a cycle by its stages, and an edge that only stands in the wrong order by its target', () => {
+  it('reports a cycle by its stages, and an edge that only stands in the wrong order by its target', () => {
     const drawn = (stages: Drawn['stages']) => graphFaults({ stages }).map(textOf);
     const cycle = [
       { name: 'a', next: [edge('b')] },

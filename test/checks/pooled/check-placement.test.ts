@@ -85,7 +85,7 @@ describe('placementFaults() of rows of GPUs', () => {
     expect(Math.min(seen.sound, seen.faulty)).toBeGreaterThan(50);
   });
 
-  test('names a row by its first GPU, and tells how many of its GPUs do not exist', () => {
+  test('names a row by its first GPU, and says how many of its GPUs do not exist', () => {
     const row = { ...on('A-0/0', 0, 0, 2), count: 2 };
     const rest = GOOD.slice(4);
     expect(told([row, row, ...rest], 'pool')).toEqual([]);

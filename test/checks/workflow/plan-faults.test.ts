@@ -358,7 +358,7 @@ describe('workflowPlanFaults()', () => {
     expect(workflowPlanFaults(counted).map(({ path }) => path)).toEqual(['/objective/bound']);
   });
 
-  it('tells the faults of all parts at once', () => {
+  it('reports the faults of all parts at once', () => {
     const plan = madePlan();
     plan.components.push({ ...plan.components[0]! });
     plan.placement[1]!.gpu = 0;

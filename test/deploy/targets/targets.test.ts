@@ -8,7 +8,7 @@ describe('targetNamed()', () => {
     expect(targetNamed('local', 'deploy plan.json')).toBe(LOCAL);
   });
 
-  it('refuses a name that is no target, and tells those that are', () => {
+  it('refuses a name that is no target, and reports those that are', () => {
     for (const name of ['tensorrt', 'Local', 'toString', '__proto__', '']) {
       const refused = () => targetNamed(name, 'deploy plan.json');
       expect(refused).toThrow(InputError);

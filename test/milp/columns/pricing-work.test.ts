@@ -21,7 +21,7 @@ function counting(isEnough: (steps: number) => boolean = () => false) {
 }
 
 describe('enumerateColumns()', () => {
-  test('asks whether to stop as soon as so many cuts were looked at', () => {
+  test('asks whether to stop as soon as a given number of cuts were looked at', () => {
     // With 31 blocks every look is at 32 cuts, and 65,536 is a multiple of that.
     const row = Array.from({ length: 31 }, () => 1);
     const model: ModelByHand = { name: 'm', sloMs: 100, latencyUs: { A: { 1: { 1: row, 2: row } } } };

@@ -31,7 +31,7 @@ function oneModel(
 }
 
 describe('explainPlan() of a class', () => {
-  test('tells what one GPU more or less of a fully used class gives', () => {
+  test('reports what one GPU more or less of a fully used class gives', () => {
     const { complete, classes } = explained(oneModel({ A: { count: 2 } }));
     expect(complete).toBe(true);
     expect(classes).toEqual([
@@ -48,7 +48,7 @@ describe('explainPlan() of a class', () => {
     ]);
   });
 
-  test('tells a loss of 0 for a class that is not fully used, and no figure without the last GPU', () => {
+  test('reports a loss of 0 for a class that is not fully used, and no figure without the last GPU', () => {
     const costs = { count: 3, hourlyCost: 2 };
     const spare = explained(oneModel({ A: costs }, { rps: 1500 }, { objective: 'cost' })).classes[0];
     expect(spare).toMatchObject({ used: 2, count: 3, binds: false, oneLess: 0 });

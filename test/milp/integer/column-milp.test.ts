@@ -126,7 +126,7 @@ describe('milpPlan()', () => {
     expect(nothing.asked).toEqual([]);
   });
 
-  test('tells of better plans in the unit of the objective, with the bound of all plans', () => {
+  test('reports better plans in the unit of the objective, with the bound of all plans', () => {
     const told: PlanProgress[] = [];
     const { engine, asked } = ending([STOPPED]);
     milp(1400, { highs: engine, onProgress: (progress) => told.push(progress) });

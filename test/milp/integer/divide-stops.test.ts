@@ -33,7 +33,7 @@ describe('divideByWeight()', () => {
   const tables = [1, 2, 3].map(() => lineTable([1000], [1]));
   const goal: WeightGoal = { weights: [1, 1, 1], bound: 334, base: [0, 0, 0], least: 300 };
 
-  test('asks after every so many steps whether to stop, and gives up when it is', () => {
+  test('asks after every given number of steps whether to stop, and gives up when it is', () => {
     const free = stopAt(Infinity);
     expect(divideByWeight(tables, { ...goal, least: 0, stop: free.stop })?.value).toBe(333);
     expect(free.asked.length).toBeGreaterThan(1);
@@ -82,7 +82,7 @@ describe('divideByPrice()', () => {
     expect(divideByPrice(tables, { ...goal, most: 240 })?.value).toBe(240);
   });
 
-  test('asks after every so many steps whether to stop, and gives up when it is', () => {
+  test('asks after every given number of steps whether to stop, and gives up when it is', () => {
     const free = stopAt(Infinity);
     expect(divideByPrice(tables, { ...goal, stop: free.stop })?.value).toBe(240);
     expect(free.asked.length).toBeGreaterThan(1);

@@ -67,7 +67,7 @@ describe('gpusUsed()', () => {
 });
 
 describe('meetsRates()', () => {
-  test('asks that every model is served with its rate, but for rounding', () => {
+  test('asks that every model is served with its rate, except for rounding', () => {
     const search = searchFor([0, 0, 0]);
     expect(meetsRates(search, plan(2, [1, 2]))).toBe(true);
     expect(meetsRates(search, plan(2, [1, 1]))).toBe(false);

@@ -227,7 +227,7 @@ describe('HighsEngine hands on what it is asked', () => {
     expect(await stops({ interrupted: () => ++asked > 1 })).toEqual([0, 1, 2, 3]);
   });
 
-  test('and tells of a value and a bound once it knows both', async () => {
+  test('and reports a value and a bound once it knows both', async () => {
     const told: number[][] = [];
     const calls: Scripted['calls'] = (back) => {
       for (const [value, bound] of [

@@ -92,7 +92,7 @@ describe('assemblePlan()', () => {
     expect(units('class', 1, 3)).toEqual([1, 3]);
   });
 
-  test('tells what is not reproducible, what a GPU is worth, and what was emulated', () => {
+  test('reports what is not reproducible, what a GPU is worth, and what was emulated', () => {
     const { profile } = problemByHand(DEVICES, [MODEL]).models[0]!;
     const problem = problemByHand(DEVICES, [MODEL]);
     const devices = { ...profile.devices, B: { ...profile.devices.B!, emulated: true as const } };

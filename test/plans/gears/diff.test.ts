@@ -46,7 +46,7 @@ describe('diffGears()', () => {
       expect(diffWith(after)).toMatchObject({ same: true, gears: [], stages: [], classes: [], gpusMoved: 0 });
   });
 
-  it('cuts loads where either plan has a boundary, and tells those that are served by another cascade', () => {
+  it('cuts loads where either plan has a boundary, and reports those that are served by another cascade', () => {
     const [first, second] = GIVEN.gears as [GivenGears['gears'][number], GivenGears['gears'][number]];
     const after = gearPlan({ ...GIVEN, gears: [{ ...first, toRps: 150 }, second] });
     expect(diffWith(after)).toMatchObject({
@@ -95,7 +95,7 @@ describe('diffGears()', () => {
     expect(same).toBe(false);
   });
 
-  it('tells devices that hold other models, models with other batches or devices, and classes in use', () => {
+  it('reports devices that hold other models, models with other batches or devices, and classes in use', () => {
     const latencyUs = [[1000], [4000]];
     const after = gearPlan({ ...GIVEN, latencyUs, held: [[0, 1], [0], [1], [1]] });
     expect(diffWith(after)).toMatchObject({
@@ -106,7 +106,7 @@ describe('diffGears()', () => {
     });
   });
 
-  it('tells what is promised and how gears are switched only where that differs', () => {
+  it('reports what is promised and how gears are switched only where that differs', () => {
     const [model] = diffWith(BEFORE).models;
     expect(model).not.toHaveProperty('objectives');
     expect(model).not.toHaveProperty('switching');
@@ -163,7 +163,7 @@ describe('gearFieldChanges()', () => {
   });
 });
 
-it('gearFieldChanges() tells in one line that the runs which confirm a promise gave something else', () => {
+it('gearFieldChanges() reports in one line that the runs which confirm a promise gave something else', () => {
   const rate = (rps: number, mean: number) => ({
     rps,
     firstSeed: 201,

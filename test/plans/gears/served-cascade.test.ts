@@ -57,7 +57,7 @@ describe('unservedCascadeFaults()', () => {
     expect(faultsOf(family({}, {}, {}))).toEqual([]);
   });
 
-  it('tells of every model that its profile does not say its tensors', () => {
+  it('reports every model whose profile does not describe its tensors', () => {
     const plan = without(without(without(family({}, {}, {}), 0, 'outputs'), 2, 'inputs'), 2, 'outputs');
     expect(faultsOf(plan)).toEqual([
       "/stages/0/outputs has none: its profile does not say the model's outputs",
@@ -84,7 +84,7 @@ describe('unservedCascadeFaults()', () => {
     expect(faultsOf(family({}, { inputs }))).toEqual([]);
   });
 
-  it('tells of outputs that differ, with both of them', () => {
+  it('reports outputs that differ, with both of them', () => {
     const outputs = [tensor('scores'), tensor('boxes')];
     expect(faultsOf(family({}, {}, { outputs }))).toEqual([
       '/stages/2/outputs are scores float32[*, 4], boxes float32[*, 4], and those of m0 are scores float32[*, 4]: all models must be alike',
@@ -104,7 +104,7 @@ describe('unservedCascadeFaults()', () => {
     ]);
   });
 
-  it('tells all faults of all models at once', () => {
+  it('reports all faults of all models at once', () => {
     const told = faultsOf(
       family({}, { inputs: [fed(tensor('picture'))], outputs: [tensor('words')] }, { output: 'lost' }),
     );

@@ -41,7 +41,7 @@ describe('pipelineFieldChanges()', () => {
     expect(changed(change, whole)).toEqual([path]);
   });
 
-  it('tells envelopes by the window that differs most, in one line however many do', () => {
+  it('reports envelopes by the window that differs most, in one line however many do', () => {
     const windows = (factor: (k: number) => number) =>
       Array.from({ length: 20 }, (_, k) => ({ windowUs: 1000 * 2 ** k, requests: factor(k) * (k + 1) }));
     const of = (envelope: object) => ({ ...plan, envelope }) as PipelinePlan;
@@ -66,7 +66,7 @@ describe('pipelineFieldChanges()', () => {
     expect(pipelineFieldChanges(before, before)).toEqual([]);
   });
 
-  it('tells a load, but not the path of a trace, and no stage that only one plan has', () => {
+  it('reports a load, but not the path of a trace, and no stage that only one plan has', () => {
     const drawn = (rps: number) => ({ load: { arrivals: 'poisson', rps, duration: '2s' } }) as object;
     expect(changed((copy) => Object.assign(copy, drawn(7)), { ...plan, ...drawn(8) })).toEqual(['/load/rps']);
     const trace = { ...plan, load: { trace: 'a.csv' } } as PipelinePlan;
@@ -140,7 +140,7 @@ describe('diffPipelines()', () => {
     ]);
   });
 
-  it('tells objectives that come, go or change, of plans that are otherwise alike', () => {
+  it('reports objectives that come, go or change, of plans that are otherwise alike', () => {
     const asked = (attainment: number) =>
       planFile((plan) => {
         plan.objectives = [{ sloMs: 120, attainment, sampleAttainment: 1 }];

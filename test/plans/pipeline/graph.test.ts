@@ -44,7 +44,7 @@ describe('readStageGraph()', () => {
     expect(told([{ name: 'a', next: ['a'] }])[0]).toBe('/stages: form a cycle: a -> a');
   });
 
-  it('tells an edge to nowhere, an edge given twice, and names that cannot be', () => {
+  it('reports an edge to nowhere, an edge given twice, and names that cannot be', () => {
     expect(
       told([
         { name: 'a', next: ['b', 'x', { to: 'b', probability: 0.5 }] },

@@ -84,7 +84,7 @@ describe('unservedFaults()', () => {
     unservedFaults({ stages, exclusive }).map(({ path, message }) => `${path}: ${message}`);
   const read = (output: string) => ({ output, atLeast: 0.5 });
 
-  it('finds nothing where every conditional edge has a condition, but for the last of exclusive ones', () => {
+  it('finds nothing where every conditional edge has a condition, except for the last of exclusive ones', () => {
     const stages = stagesOf([
       {
         name: 'a',
@@ -101,7 +101,7 @@ describe('unservedFaults()', () => {
     ]);
   });
 
-  it('tells two outputs that clients would call the same, and a condition on an edge that is planned as always', () => {
+  it('reports two outputs that clients would call the same, and a condition on an edge that is planned as always', () => {
     const stages = stagesOf([
       { name: 'a', inputs: IMAGE, next: [{ ...edge('b', 1), when: read('out') }, edge('c')] },
       { name: 'b', inputs: { out: ['a.out'] }, outputs: [tensor('y'), tensor('c.y')] },
@@ -113,7 +113,7 @@ describe('unservedFaults()', () => {
     ]);
   });
 
-  it('tells all faults at once: unknown tensors, conditions on text, tensors that do not fit', () => {
+  it('reports all faults at once: unknown tensors, conditions on text, tensors that do not fit', () => {
     const text = tensor('label', { dtype: 'string' });
     const stages = stagesOf([
       {

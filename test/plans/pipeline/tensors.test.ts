@@ -34,7 +34,7 @@ describe('wireStages()', () => {
     });
   });
 
-  it('tells a merge of exclusive branches that misses a tensor, with the way', () => {
+  it('reports a merge of exclusive branches that misses a tensor, with the way', () => {
     const missing = changed(({ spec }) => {
       spec.stages[3]!.inputs = { boxes: 'detect.boxes', found: 'read.found' };
     });
@@ -52,7 +52,7 @@ describe('wireStages()', () => {
     ]);
   });
 
-  it('tells a tensor of the request that does not fit all stages that take it, in whatever order they stand', () => {
+  it('reports a tensor of the request that does not fit all stages that take it, in whatever order they stand', () => {
     const sized = (name: string, width: number, variableAxes?: number[]) =>
       profileOf(
         name,
@@ -73,7 +73,7 @@ describe('wireStages()', () => {
     ]);
   });
 
-  it('tells a tensor that two stages give to the same request', () => {
+  it('reports a tensor that two stages give to the same request', () => {
     const both = changed(({ spec }) => {
       delete spec.exclusive;
     });
@@ -93,7 +93,7 @@ describe('wireStages()', () => {
     }
   });
 
-  it('tells inputs that come from nowhere, each with its place', () => {
+  it('reports inputs that come from nowhere, each with its place', () => {
     const lost = changed(({ spec }) => {
       spec.stages[1]!.inputs = { crop: 'face.found' };
       spec.stages[2]!.inputs = { crop: 'detect.crops', colour: 'detect.crop' };
@@ -114,7 +114,7 @@ describe('wireStages()', () => {
     ]);
   });
 
-  it('tells tensors that do not fit by dtype, shape or batch axis', () => {
+  it('reports tensors that do not fit by dtype, shape or batch axis', () => {
     const unlike = changed(({ files }) => {
       files.profiles[1] = {
         path: 'r.json',
@@ -132,7 +132,7 @@ describe('wireStages()', () => {
     ]);
   });
 
-  it('tells two stages that expect different tensors of the request under one name', () => {
+  it('reports two stages that expect different tensors of the request under one name', () => {
     const two = changed(({ spec, files }) => {
       spec.stages[3]!.inputs = { boxes: 'request.image' };
       files.profiles[3]!.profile.model.inputs![1]!.shape = [1, 9];

@@ -30,7 +30,7 @@ describe('pooledFieldChanges()', () => {
     expect(changed(change)).toEqual([path]);
   });
 
-  it('tells changed latencies, and not rates, notes and inputs', () => {
+  it('reports changed latencies, and not rates, notes and inputs', () => {
     const [path, ...more] = changed(({ models }) => {
       models[0]!.pipelines[0]!.partitions[0]!.latencyUsByBatch[0] = 1;
     });

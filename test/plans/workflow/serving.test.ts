@@ -6,7 +6,7 @@ const faultsOf = (serving: PlanServing): string[] =>
   workflowServingFaults({ serving }).map(({ path, message }) => `${path} ${message}`);
 
 describe('workflowServingFaults()', () => {
-  it('tells every choice that a scheduler does not have, and every value that is none, at once', () => {
+  it('reports every choice that a scheduler does not have, and every value that is none, at once', () => {
     expect(
       faultsOf({
         scheduler: 'dyorc',

@@ -63,7 +63,7 @@ describe('WORKFLOW_PLAN', () => {
     expect(own.load(inTurn)).toMatchObject({ kind: 'trace', groups: 2 });
   });
 
-  it('has no contradictions where the plan has none, and tells those of chains and of the scheduler', () => {
+  it('has no contradictions where the plan has none, and reports those of chains and of the scheduler', () => {
     expect(own.contradictions(madePlan())).toEqual([]);
     const chained = madePlan();
     chained.workflows[0]!.chain!.steps[0]!.next = 'nowhere';
@@ -93,7 +93,7 @@ describe('diff()', () => {
     expect([told.same, fields]).toEqual([true, []]);
   });
 
-  it('tells SLOs, rates, and latencies of workflows', () => {
+  it('reports SLOs, rates, and latencies of workflows', () => {
     const { told, fields } = diff((plan) => {
       plan.rps = 40;
       plan.workflows[0]!.sloMs = 100;
@@ -110,7 +110,7 @@ describe('diff()', () => {
     expect([told.same, fields]).toEqual([false, []]);
   });
 
-  it('tells components that other devices hold, and counts these', () => {
+  it('reports components that other devices hold, and counts these', () => {
     const { told } = diff((plan) => {
       plan.placement[2]!.holds = ['answer'];
       plan.components[1]!.classes[0]!.batch = 1;
@@ -126,7 +126,7 @@ describe('diff()', () => {
     expect([told.gpusMoved, told.same]).toEqual([1, false]);
   });
 
-  it('tells devices that are gone, by class', () => {
+  it('reports devices that are gone, by class', () => {
     const { told } = diff((plan) => {
       plan.placement.pop();
     });

@@ -46,7 +46,7 @@ const EXPLANATION: PlanExplanation = {
 };
 
 describe('bindingText()', () => {
-  it('names what binds, and tells when it was interrupted', () => {
+  it('names what binds, and says when it was interrupted', () => {
     expect(bindingText(EXPLANATION)).toBe(
       'binding: the devices of L4, the SLO of m (better from 51.5 ms on)',
     );

@@ -230,7 +230,7 @@ describe('The answers of a simulated cascade', () => {
   const report = { cascade } as SimulationReport;
   const none = {} as SimulationReport;
 
-  it('are told beside what was planned', () => {
+  it('are reported beside what was planned', () => {
     expect(cascadeLines(report).map((line) => line.replaceAll(/\s/g, ' '))).toEqual([
       '81.23 % of answers right (planned 87.65 % over the distribution of loads), by records of 4 000 samples; 1 234 changes of gear',
     ]);

@@ -180,7 +180,7 @@ describe('LiveOutputs', () => {
     expect([came, lost, output.front]).toEqual([[output, output], [], TENSORS]);
   });
 
-  it('tells that a spilled output is lost once it is needed, and nothing more of what was to be sent of it', async () => {
+  it('reports that a spilled output is lost once it is needed, and nothing more of what was to be sent of it', async () => {
     const { devices, moved, lost, outputs, made } = around();
     const output = made(0);
     outputs.spill(output, 0);

@@ -155,7 +155,7 @@ describe('LiveWorkflowDriver', () => {
     expect(replay(around.log, around.makeCore)).toMatchObject({ same: true });
   });
 
-  it('tells whether all rows of a request are in time', async () => {
+  it('says whether all rows of a request are in time', async () => {
     const { driver } = driven({ shape: smallCluster(3), program: wandering, seed: 1, scheduler: 'greedy' });
     const ended = (deadlineNs: number) =>
       new Promise<Ending>((resolve) => {

@@ -90,7 +90,7 @@ describe('startServer(), of workflows,', () => {
     expect(events.filter(({ kind }) => kind === 'batchFailed' || kind === 'deviceDown')).toEqual([]);
   });
 
-  it('tells by its metadata what the program exports', async () => {
+  it('says by its metadata what the program exports', async () => {
     const { server } = await served();
     const told = (await (await fetch(`${server.url}/v2/models/loop`)).json()) as object;
     expect(told).toMatchObject({

@@ -69,7 +69,7 @@ describe('queueingAt()', () => {
 });
 
 describe('sharedAt()', () => {
-  it('tells kept from decided requests, and takes the longest latency of both', () => {
+  it('distinguishes kept from decided requests, and takes the longest latency of both', () => {
     const stages = [
       { devices: 1, batch: 1, latencyNs: [7] },
       { devices: 1, batch: 1, latencyNs: [8] },

@@ -90,7 +90,7 @@ describe('BudgetQueues', () => {
     expect(flows.isBegunBeside(flows.open(0, 0), 1)).toBe(false);
   });
 
-  it('tells which task is tried alone', () => {
+  it('says which task is tried alone', () => {
     const requests = new Requests();
     const queues = new BudgetQueues(1, requests, { slackNs: 0, servesMost: () => false });
     const task = taskOf(requests, 1);

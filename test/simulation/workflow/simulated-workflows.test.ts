@@ -116,7 +116,7 @@ describe('simulatedWorkflows()', () => {
     ]);
   });
 
-  it('tells requests late by the SLO of their workflow, and counts calls, and rates over the time that is asked for', () => {
+  it('reports requests late by the SLO of their workflow, and counts calls, and rates over the time that is asked for', () => {
     const plan = alone([10_000]);
     const served = run(
       { ...plan, workflows: plan.workflows.map((one, w) => (w === 0 ? { ...one, sloMs: 15 } : one)) },
@@ -287,7 +287,7 @@ describe('simulatedWorkflows() under every scheduler', () => {
       expect(once(scheduler)).toBe(once(scheduler));
   });
 
-  it('tells how often the next call was as expected, of DyOrc alone', () => {
+  it('says how often the next call was as expected, of DyOrc alone', () => {
     const guessesOf = (scheduler: WorkflowScheduler) =>
       simulatedWorkflows(fourDevices(), { scheduler, seed: 1, arrivals: poisson(1, 20), runOf: drawnRuns(1) })
         .guesses;

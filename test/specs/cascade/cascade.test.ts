@@ -204,7 +204,7 @@ describe('solveSpec() of a cascade', () => {
     ]);
   });
 
-  it('refuses records of a class that a model does not tell', async () => {
+  it('refuses records of a class that a model does not report', async () => {
     const path = await writeFamily(folder);
     const telling = async (classes: number) => {
       const profile = JSON.parse(await readFile(at('large.json'), 'utf8')) as Profile;

@@ -167,7 +167,7 @@ describe('compareSpec() of a cascade', () => {
     expect(new Set(marks).size).toBe(2);
   });
 
-  it('tells of all options that are not for cascades at once, and of what is swept wrongly', async () => {
+  it('reports all options that are not for cascades at once, and what is swept wrongly', async () => {
     const asked = compareSpec(spec, {
       gap: 0.1,
       hold: 0.9,

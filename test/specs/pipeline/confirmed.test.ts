@@ -99,7 +99,7 @@ describe('the scheduler of a planned pipeline', () => {
     }
   });
 
-  it('holds no plan where even more replicas do not help, which is told as no proof', async () => {
+  it('holds no plan where even more replicas do not help, which is reported as no proof', async () => {
     const outcome = await solved(drawnCase(9), ROOM_FIRST);
     expect(outcome.outcome).toBe('no-plan-in-time');
     if (outcome.outcome === 'no-plan-in-time')

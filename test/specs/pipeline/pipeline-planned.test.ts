@@ -617,7 +617,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     }
   });
 
-  it('tells at once everything that a method does not plan with', async () => {
+  it('reports at once everything that a method does not plan with', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'coarse-mean' };
       spec.shared = [{ device: 'T4', stages: ['plate', 'face'], replicas: 2 }];

@@ -94,7 +94,7 @@ describe('solveSpec() of a pipeline', () => {
     ]);
   });
 
-  it('tells the faults of the spec together with files that cannot be read', async () => {
+  it('reports the faults of the spec together with files that cannot be read', async () => {
     await rm(at('face.profile.json'));
     expect(await solveSpec(at('spec.yaml')).catch((error: unknown) => error)).toBeInstanceOf(MissingError);
     await changeSpec((spec) => {

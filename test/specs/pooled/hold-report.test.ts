@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type HoldDone, HoldReport, holdText } from '../../../src/specs/pooled/hold-report.js';
 
 describe('HoldReport', () => {
-  it('tells of every step and of every run, and counts the runs of one rate', () => {
+  it('reports every step and every run, and counts the runs of one rate', () => {
     const told: HoldDone[] = [];
     const report = new HoldReport((done) => told.push(done));
     report.began({ phase: 'ranking', done: 1, of: 6, value: 12.5 });

@@ -18,7 +18,7 @@ function sampleOn(memoryGiB: number, rps: number) {
 }
 
 describe('simulatedSample()', () => {
-  it('tells for how long devices held each component, as its loads and evictions say', () => {
+  it('says for how long devices held each component, as its loads and evictions say', () => {
     const { plan, requests, names } = sampleOn(19, 1);
     const { figures, heldNs } = simulatedSample({ plan, requests, seed: 1 });
     const recorded = new RecordedRuns(names);

@@ -93,7 +93,7 @@ describe('loadWorkflows()', () => {
     expect('runs' in source && source.runs.map(({ requestBytes }) => requestBytes)).toEqual([1, 3]);
   });
 
-  it('tells what is missing together with what is wrong in the spec itself', async () => {
+  it('reports what is missing together with what is wrong in the spec itself', async () => {
     const error = await refusalOf(
       loaded(
         chatSpec({

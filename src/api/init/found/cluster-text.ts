@@ -7,8 +7,8 @@ import type { FoundClass } from './classes.js';
 const LINE_LETTERS = 100;
 
 /**
- * foundClusterText writes a cluster file of the classes that nodes have. What nodes do not tell is proposed or an option, with
- * an explanation.
+ * foundClusterText writes a cluster file of the classes that nodes have. Figures that nodes do not give are
+ * proposed or an option, with an explanation.
  * @param of which program told the nodes, and where the file will lie
  */
 export function foundClusterText(
@@ -41,7 +41,7 @@ export function foundClusterText(
   return `${lines.join('\n')}\n`;
 }
 
-/** What only specs of workflows ask of a class, which nodes do not tell. */
+/** The figures of a class that only specs of workflows need, and that nodes do not have. */
 const FOR_WORKFLOWS: readonly SpecLine[] = [
   { text: 'gpuLinkGbps: 2400', why: 'between devices of a server; for workflows', isOption: true },
   { text: 'loadGBps: 20', why: "from a server's memory to a device; for workflows", isOption: true },
@@ -49,7 +49,7 @@ const FOR_WORKFLOWS: readonly SpecLine[] = [
   { text: 'diskGBps: 2', why: "from a server's disk to its memory; for workflows", isOption: true },
 ];
 
-/** foundClassLines writes a class. One that has aliases can be none itself. */
+/** foundClassLines writes a class. A class that has aliases cannot be an alias. */
 function foundClassLines(
   one: FoundClass,
   { explained, hasAliases }: { readonly explained: boolean; readonly hasAliases: boolean },
@@ -85,7 +85,7 @@ function foundClassLines(
     { text: 'taken: 0', why: 'devices that others use already; nodes do not tell it', isOption: true },
     ...FOR_WORKFLOWS,
   ];
-  // What is not told of one class may be told of the first, whose line then has another explanation.
+  // A figure that one class lacks may be known of the first, whose line then has another explanation.
   const isOdd = ({ text }: SpecLine) =>
     (as !== undefined && text.startsWith('as:')) || text === `virtual: [${virtual}]`;
   return [

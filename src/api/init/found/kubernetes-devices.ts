@@ -28,7 +28,7 @@ export interface NodeDevices {
   /** Devices that the node has and that cannot be allocated. */
   readonly unfit: number;
   readonly isTimeSliced: boolean;
-  /** Whether no resource has them, and a label counts them. */
+  /** isByLabel says whether no resource has them, and a label counts them. */
   readonly isByLabel: boolean;
   readonly isUnnamed: boolean;
 }
@@ -122,7 +122,7 @@ function amount({ of, at }: Amounts, name: string, reader: FieldReader): number 
   return reader.wrong(`is ${shown(of[name])}, not a quantity as Kubernetes writes them`, below(at, name));
 }
 
-/** resourcesOf names the kinds of GPUs that a node tells of, each once. */
+/** resourcesOf names the kinds of GPUs that a node reports, each once. */
 function resourcesOf(node: KubernetesNode, reader: FieldReader): string[] {
   const { capacity, allocatable } = amountsOf(node, reader);
   const names = new Set<string>();

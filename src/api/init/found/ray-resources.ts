@@ -10,7 +10,7 @@ import {
 
 const ACCELERATOR = /^(?:accelerator_type|acceleratorType):(.+)$/;
 
-/** What bundles for Ray Serve call the resource of a class, before its name. */
+/** The prefix that bundles for Ray Serve put before the name of a class to name its resource. */
 export const CLASS_RESOURCE = 'inferplan/';
 
 const BYTES: Readonly<Record<string, number>> = {

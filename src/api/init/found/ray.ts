@@ -43,11 +43,11 @@ const ACCELERATOR_LABEL = 'ray.io/accelerator-type';
 /** Ray's resources of accelerators that no device of ours is. */
 const OTHERS = ['TPU', 'neuron_cores', 'neuronCores', 'HPU', 'NPU', 'TTNPU', 'RBLN', 'FURIOSA', 'MBLT'];
 
-/** `ray list nodes` lists so many nodes where it is not told how many. */
+/** `ray list nodes` lists this many nodes where it is not told how many. */
 const LISTED_BY_DEFAULT = 100;
 
 /**
- * rayServers reads what Ray tells of its nodes: `ray list nodes`, `ray.nodes()`, the dashboard's `/api/v0/nodes` and
+ * rayServers reads what Ray reports about its nodes: `ray list nodes`, `ray.nodes()`, the dashboard's `/api/v0/nodes` and
  * `/nodes?view=summary`, which alone tells the memory of GPUs, or `ray.cluster_resources()` of nodes that are alike. Nodes that
  * are dead are left out, and those without GPUs where there are others.
  * @param reader gathers what is wrong

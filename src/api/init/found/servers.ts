@@ -7,7 +7,7 @@ export interface FoundServer {
   readonly name: string;
   /** The class as labels name it: that of a person, or the product. */
   readonly product: string;
-  /** Whether a person chose the class by a label. */
+  /** isChosen says whether a person chose the class by a label. */
   readonly isChosen: boolean;
   /** Whole devices that can be used. */
   readonly devices: number;
@@ -33,7 +33,7 @@ export const UNNAMED = 'gpu';
 /** A server that says it has more devices is not believed. */
 const MOST_DEVICES = 10_000;
 
-/** Kubernetes' names of nodes have at most so many letters. */
+/** Kubernetes' names of nodes have at most this many letters. */
 const MOST_NAME_LETTERS = 253;
 
 /** Kubernetes' labels have 63 letters at most, and names in clusters are read by people. */
@@ -132,12 +132,12 @@ export function gibOf(bytes: number): number | undefined {
   return gib > 0 && Number.isFinite(gib) ? gib : undefined;
 }
 
-/** cpuName is the class of machines without GPUs: one device each, with so many cores. */
+/** cpuName is the class of machines without GPUs: one device each, with a given number of cores. */
 export function cpuName(cores: number): string {
   return `cpu-${Math.max(1, Math.floor(cores))}`;
 }
 
-/** Between two pieces of work so many nodes are read, which takes some milliseconds. */
+/** Between two pieces of work this many nodes are read, which takes some milliseconds. */
 const MOST_IN_A_PIECE = 512;
 
 /** inPieces makes something of each entry of a list, piece by piece, so that signals are heard between. */

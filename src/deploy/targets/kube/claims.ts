@@ -25,7 +25,7 @@ export function claimSharingAt(object: Pick<KubeObject, 'kind'>): Place {
   return [...claimDevicesAt(object), 'config', 0, 'opaque', 'parameters', 'sharing'];
 }
 
-/** hasMpsClaim tells whether a claim of pods shares its GPUs by MPS. */
+/** hasMpsClaim returns whether a claim of pods shares its GPUs by MPS. */
 export function hasMpsClaim(pods: KubePods, objects: readonly KubeObject[]): boolean {
   return asList(pods.spec.resourceClaims).some((claim) => {
     const object = namedClaim(pods, asMap(claim), objects);

@@ -11,7 +11,7 @@ export function dnsName(text: string, most = DNS_LETTERS): string {
   return begun.slice(0, most).replace(/-+$/, '');
 }
 
-/** isDnsName tells whether a name is one of DNS-1035 with so many letters at most. */
+/** isDnsName returns whether a name is one of DNS-1035 with a given number of letters at most. */
 export function isDnsName(name: unknown, most = DNS_LETTERS): boolean {
   return typeof name === 'string' && name.length <= most && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name);
 }

@@ -53,7 +53,7 @@ export function nodeServers({ plan, graph }: PlacedGraph): NodeServer[] {
   }));
 }
 
-/** levelName is the key of the device plugin's configuration that divides each GPU of a node into so many parts. */
+/** levelName is the key of the device plugin's configuration that divides each GPU of a node into a given number of parts. */
 export function levelName(virtual: number): string {
   return `mps-${virtual}`;
 }

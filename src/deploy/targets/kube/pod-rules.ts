@@ -57,7 +57,7 @@ function ofContainers(
   };
 }
 
-/** namesRule makes the rule that names are of DNS, with so many letters at most for each kind, or object of a kind. */
+/** namesRule makes the rule that names are of DNS, with a given number of letters at most for each kind, or object of a kind. */
 export function namesRule(
   most: Readonly<Record<string, number | ((object: KubeObject) => number)>>,
 ): LintRule {
@@ -124,7 +124,7 @@ function keyOf({ owner: { file, document }, at }: KubePods): string {
   return JSON.stringify([file, document, at]);
 }
 
-/** isSharedMemory tells whether a path is /dev/shm, or a folder around it that would hide it. */
+/** isSharedMemory returns whether a path is /dev/shm, or a folder around it that would hide it. */
 export function isSharedMemory(path: unknown): boolean {
   return typeof path === 'string' && /^\/(dev(\/shm)?)?$/.test(posix.resolve('/', path));
 }

@@ -3,7 +3,7 @@ import { asList, asMap, inObject, type KubeObject, type KubePods, objectsIn, pod
 
 const DNS_PORT = 53;
 
-/** matches tells whether labels are those that a selector wants. */
+/** matches returns whether labels are those that a selector wants. */
 export function matches(selector: unknown, labels: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(asMap(selector)).every(([key, value]) => labels[key] === value);
 }
@@ -29,7 +29,7 @@ export function policyRules(policy: KubeObject, way: 'ingress' | 'egress'): Poli
   });
 }
 
-/** letsPods tells whether a rule is for pods that have all these labels, at a port, or without one at all ports. */
+/** letsPods returns whether a rule is for pods that have all these labels, at a port, or without one at all ports. */
 export function letsPods(
   { peers, ports }: PolicyRule,
   labels: Readonly<Record<string, unknown>>,
@@ -46,7 +46,7 @@ function isPeer(
   return ipBlock === undefined && matches(asMap(podSelector).matchLabels, labels);
 }
 
-/** letsClients tells whether a rule is for others than the pods themselves, at a port or at all. */
+/** letsClients returns whether a rule is for others than the pods themselves, at a port or at all. */
 function letsClients({ peers, ports }: PolicyRule, port: number, pods: readonly KubePods[]): boolean {
   const isForOthers =
     peers.length === 0 || peers.some((peer) => !pods.every(({ labels }) => isPeer(peer, labels)));

@@ -12,7 +12,7 @@ export interface RoomAsked {
   readonly pods: number;
 }
 
-/** hasNodeRoom tells whether nodes have enough that is free for pods beside those of the plan. A class without a number has. */
+/** hasNodeRoom returns whether nodes have enough that is free for pods beside those of the plan. A class without a number has. */
 export function hasNodeRoom(plan: StagePlan, asked: readonly RoomAsked[]): boolean {
   const divided = new Set(asked.flatMap(({ deviceClass, level }) => (level > 1 ? [deviceClass] : [])));
   const nodes = nodesOf(plan, divided).map((node) => ({ ...node }));
@@ -43,7 +43,10 @@ interface RoomNode {
 
 const NODES = new WeakMap<StagePlan, Map<string, readonly RoomNode[]>>();
 
-/** nodesOf gives the nodes of a plan's classes, each with what is free on it. Those of some classes are divided by labels. */
+/**
+ * nodesOf gives the nodes of a plan's classes, each with what is free on it. Nodes of some classes are
+ * divided by labels.
+ */
 function nodesOf(plan: StagePlan, divided: ReadonlySet<string>): readonly RoomNode[] {
   const known = NODES.get(plan) ?? new Map<string, readonly RoomNode[]>();
   NODES.set(plan, known);

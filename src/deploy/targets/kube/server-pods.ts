@@ -37,7 +37,7 @@ export function endingS(bundle: Pick<EngineBundle, 'graph'>): number {
 }
 
 /**
- * hasSurgeRoom tells whether all Deployments find nodes for a pod more each while they are rolled out at once: a pod of k GPUs
+ * hasSurgeRoom returns whether all Deployments find nodes for a pod more each while they are rolled out at once: a pod of k GPUs
  * wants k that are free on one node, and one of a share a node that is divided so.
  */
 export function hasSurgeRoom({ plan }: Pick<EngineBundle, 'plan'>, units: readonly ServingUnit[]): boolean {
@@ -50,7 +50,7 @@ export function hasSurgeRoom({ plan }: Pick<EngineBundle, 'plan'>, units: readon
   return hasNodeRoom(plan, asked);
 }
 
-/** isClaimed tells whether pods of a unit have GPUs, which a claim can give. */
+/** isClaimed returns whether pods of a unit have GPUs, which a claim can give. */
 export function isClaimed({ gpus }: ServingUnit): boolean {
   return gpus > 0;
 }

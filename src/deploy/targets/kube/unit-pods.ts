@@ -72,7 +72,7 @@ export function unitsRule(kind: string, files: readonly string[]): LintRule {
   };
 }
 
-/** isClaimedUnit tells whether claims give pods of a unit their GPUs. */
+/** isClaimedUnit returns whether claims give pods of a unit their GPUs. */
 export function isClaimedUnit({ pods, unit }: Pick<UnitPods, 'pods' | 'unit'>): boolean {
   return wayOf(pods.owner.file) === 'claims' && isClaimed(unit);
 }

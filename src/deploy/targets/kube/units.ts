@@ -12,7 +12,7 @@ const UNIT_LETTERS = 40;
 /** ServingUnit is what one pod of our own server serves by itself, as many times as there are pods alike. */
 export interface ServingUnit {
   readonly name: string;
-  /** What `plan serve --at` is told: a server of the plan, or one of its devices. */
+  /** The value that `plan serve --at` gets: a server of the plan, or one of its devices. */
   readonly at: string;
   readonly replicas: number;
   readonly deviceClass: string;
@@ -25,14 +25,19 @@ export interface ServingUnit {
   /** The devices that a pod runs, and the threads of each on processor cores. */
   readonly devices: number;
   readonly threads: number;
-  /** What each model gets of it at most, in requests per second; without those that it does not serve. */
+  /**
+   * The most that each model gets of it, in requests per second; models that it does not serve are left out.
+   */
   readonly rates: readonly { readonly model: number; readonly rps: number }[];
 }
 
 /** DividedBy says who divides GPUs: the device plugin gives a container one share, and a claim of DRA whole GPUs with MPS on them. */
 export type DividedBy = 'plugin' | 'claims';
 
-/** servingUnits gives what pods serve of a plan, those alike as one. What no pod can serve by itself is left out. */
+/**
+ * servingUnits gives what pods serve of a plan, those alike as one. Stages that no pod can serve by itself
+ * are left out.
+ */
 export function servingUnits({ plan, graph }: PlacedGraph, dividedBy: DividedBy): ServingUnit[] {
   const topology = planTopologyOf(plan, { transfers: 'none' });
   const cpus = cpuClasses(graph);

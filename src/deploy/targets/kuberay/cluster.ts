@@ -40,7 +40,7 @@ export interface WorkerGroup {
   readonly replicas: number;
   /** The processor cores that Ray counts on each pod. */
   readonly cpus: number;
-  /** What Ray counts of the class on each pod. */
+  /** The amount of the class that Ray counts on each pod. */
   readonly part: number;
   readonly isOnCpu: boolean;
 }
@@ -70,7 +70,7 @@ export function serviceName({ models }: EngineGraph): string {
   return dnsName(models.map(({ name }) => name).join('-'), SERVICE_LETTERS);
 }
 
-/** hasUpgradeRoom tells whether the workers of a second cluster would find nodes while the first one serves. */
+/** hasUpgradeRoom returns whether the workers of a second cluster would find nodes while the first one serves. */
 export function hasUpgradeRoom(bundle: Pick<PlacedGraph, 'plan' | 'graph'>): boolean {
   const asked = workerGroups(bundle).map(({ deviceClass, virtual, replicas, isOnCpu }) => ({
     deviceClass,

@@ -41,7 +41,7 @@ const OPERATOR_TEXT = Object.entries(OPERATOR_LABEL)
 const SERVE_AT: Place = ['spec', 'serveConfigV2'];
 const CLUSTER_AT: Place = ['spec', 'rayClusterConfig'];
 const GROUPS_AT: Place = [...CLUSTER_AT, 'workerGroupSpecs'];
-/** These say how to share a GPU where nothing else does; here the device plugin shares it. */
+/** These rules say how to share a GPU where nothing else does; here the device plugin shares it. */
 const OTHERWISE = ['gpu-fractions'];
 
 const RAY_GROUP: Readonly<Record<string, FieldKind>> = {
@@ -158,7 +158,7 @@ function embedded(rule: LintRule): LintRule {
   );
 }
 
-/** httpOptions gives what Ray Serve is told of HTTP. */
+/** httpOptions gives the options of HTTP for Ray Serve. */
 function httpOptions(service: KubeObject, { files }: LintedBundle): Readonly<Record<string, unknown>> {
   return asMap(asMap(unfolded(files, service).value(CONFIG)).http_options);
 }

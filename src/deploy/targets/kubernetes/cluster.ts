@@ -16,12 +16,12 @@ export const ROUTES = 'routes.yaml';
 export const POLICY = 'network-policy.yaml';
 /** CLAIMS is the file of the templates of claims. */
 export const CLAIMS = 'claims.yaml';
-/** MONITOR is the file that tells Prometheus of the metrics. */
+/** MONITOR is the file that points Prometheus to the metrics. */
 export const MONITOR = 'service-monitor.yaml';
 /** HTTP_PORT is where the servers listen. */
 export const HTTP_PORT = { name: 'http', port: 8000 };
 
-/** Weights are whole numbers, whose parts are told to a thousandth. */
+/** Weights are whole numbers, whose parts are written to a thousandth. */
 const WEIGHTS = 1000;
 const DRIVER = 'gpu.nvidia.com';
 const MIB_PER_GIB = 1024;
@@ -85,7 +85,7 @@ export function wayFiles(bundle: EngineBundle, dividedBy: 'plugin' | 'claims'): 
   return files.map(([file, text]) => [`${folder}${file}`, text]);
 }
 
-/** hasShares tells whether the device plugin must divide GPUs. */
+/** hasShares returns whether the device plugin must divide GPUs. */
 export function hasShares(units: readonly ServingUnit[]): boolean {
   return units.some(({ isShare }) => isShare);
 }

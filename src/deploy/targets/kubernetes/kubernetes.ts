@@ -75,7 +75,7 @@ ENTRYPOINT ["plan"]
 `;
 }
 
-/** unitsText tells of units as rows of a table. */
+/** unitsText writes units as rows of a table. */
 export function unitsText(bundle: EngineBundle, units: readonly ServingUnit[]): string {
   return units
     .map(({ name, replicas, rates, at, deviceClass }) => {

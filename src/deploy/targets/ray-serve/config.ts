@@ -9,11 +9,11 @@ import type { EngineBundle } from '../engine-target.js';
 
 /** INGRESS_REPLICAS is two, since replacing the only one loses the requests that it holds. */
 export const INGRESS_REPLICAS = 2;
-/** Below so many, Ray Serve's replicas idle while its router waits to ask them again. */
+/** Below this many, Ray Serve's replicas idle while its router waits to ask them again. */
 const LEAST_ONGOING = 100;
 const ONGOING_BATCHES = 10;
 const INGRESS_ONGOING = 1000;
-/** A request that lasts so many SLOs is ended by Ray; the batchers drop it long before. */
+/** A request that lasts this many SLOs is ended by Ray; the batchers drop it long before. */
 const TIMEOUT_SLOS = 4;
 const LEAST_DRAIN_S = 20;
 /** Ray counts resources in ten thousandths. */
@@ -34,7 +34,7 @@ export function largestBatch({ stages: held }: DeviceGroup, { stages }: EngineGr
   return largestOf(held.map(({ stage }) => (stages[stage] as EngineStage).batch));
 }
 
-/** isOnCpu tells whether the devices of a group are processor cores, emulated ones included. */
+/** isOnCpu returns whether the devices of a group are processor cores, emulated ones included. */
 export function isOnCpu({ run }: DeviceGroup): boolean {
   return run?.provider === 'cpu';
 }
@@ -145,7 +145,10 @@ function deployment(group: DeviceGroup, graph: EngineGraph): object {
   };
 }
 
-/** ingressConfig gives what the ingress may be told anew: SLOs, shares of routes and groups, and gears. */
+/**
+ * ingressConfig gives the settings of the ingress that may change while it runs: SLOs, shares of routes and
+ * groups, and gears.
+ */
 function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
   const nameOf = (stage: number) => (graph.stages[stage] as EngineStage).name;
   const sharesOf = (stage: number) =>
@@ -187,7 +190,7 @@ function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
   };
 }
 
-/** toldProperties is what a load client is told of a model, as by our own server. */
+/** toldProperties are the properties of a model that a load client gets, as from our own server. */
 function toldProperties(model: EngineModel, plan: StagePlan): Record<string, string> {
   const fills = model.inputs.flatMap(({ spec: { name, fill } }) =>
     fill === undefined ? [] : [[`fill.${name}`, String(fill)]],
@@ -204,7 +207,10 @@ function toldProperties(model: EngineModel, plan: StagePlan): Record<string, str
   };
 }
 
-/** groupConfig gives what a group's replicas may be told anew: batches, planned times, and how gears form batches. */
+/**
+ * groupConfig gives the settings of a group's replicas that may change while they run: batches, planned
+ * times, and how gears form batches.
+ */
 function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGraph): object {
   const names = new Map(held.map(({ stage }) => [stage, (stages[stage] as EngineStage).name]));
   const minQueues = (steps: readonly EngineStep[]) =>

@@ -42,7 +42,7 @@ function requirements({ groups }: EngineGraph): string {
   return `ray[serve]==${RAY_VERSION}\n${onnxruntime}\nnumpy\n`;
 }
 
-/** Parts of devices sum up to whole ones but for this. */
+/** Parts of devices sum up to whole ones except for this. */
 const ROUNDING = 1e-9;
 
 /** resourcesOf sums what the replicas of a bundle ask of all nodes together. */

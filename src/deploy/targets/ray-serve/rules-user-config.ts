@@ -35,7 +35,7 @@ const SHARES: LintRule = {
   },
 };
 
-/** BATCHES are what replicas are told of their stages: app.py cannot serve without. */
+/** BATCHES are the settings that replicas get of their stages: app.py cannot serve without. */
 const BATCHES: LintRule = {
   name: 'batches',
   breaks: 'fault',
@@ -73,7 +73,7 @@ function isTime(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
 }
 
-/** MODELS are what the ingress is told of models and gears. */
+/** MODELS are the settings that the ingress gets of models and gears. */
 const MODELS: LintRule = {
   name: 'models',
   breaks: 'fault',

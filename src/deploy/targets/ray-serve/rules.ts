@@ -17,10 +17,10 @@ import {
 import { CONFIG, type Deployment, deploymentsOf, found, listOf, mapOf } from './read-config.js';
 import { USER_CONFIG_RULES } from './rules-user-config.js';
 
-/** What is not one of the plan's groups of devices. */
+/** The deployments that are not among the plan's groups of devices. */
 const OWN_DEPLOYMENTS = ['ingress', 'counters'];
 const PACKING_ERROR = 1e-3;
-/** Ray gives a replica so many seconds to end what it has begun. */
+/** Ray gives a replica this many seconds to end what it has begun. */
 const DEFAULT_DRAIN_S = 20;
 
 const ACTOR: FieldsOf = {
@@ -380,7 +380,7 @@ const CODE: LintRule = {
   },
 };
 
-/** warned makes a warning about each group that is told of. */
+/** warned makes a warning about each group that is found. */
 function warned(
   name: string,
   tell: (group: DeviceGroup, bundle: LintedBundle) => string | undefined,
@@ -403,7 +403,7 @@ const SHARED_GPU = warned('gpu-fractions', (group) =>
     : `each replica has 1/${group.virtual} of a GPU: Ray only counts it, so start NVIDIA's MPS on the nodes of ${group.deviceClass}, with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=${Math.floor(100 / group.virtual)}`,
 );
 
-/** What a replica may ask of a node that a plan does not know of. */
+/** The options with which a replica asks of a node what a plan does not know. */
 const UNPLANNED = ['memory', 'accelerator_type', 'label_selector'];
 const PLACING = ['placement_group_bundles', 'max_replicas_per_node'];
 

@@ -51,7 +51,7 @@ export function tritonPlanOf({
   return made;
 }
 
-/** isBatchFirst tells whether the rows of a tensor are its axis 0, one by one, as Triton batches them. */
+/** isBatchFirst returns whether the rows of a tensor are its axis 0, one by one, as Triton batches them. */
 export function isBatchFirst({ batchAxis, shape }: TensorSpec): boolean {
   return batchAxis === 0 && shape[0] === 1;
 }
@@ -101,7 +101,7 @@ export function queueDelayUs({ graph, timeouts }: TritonPlan, stage: number): nu
   const gear = plannedGear(graph)?.gear;
   const step = gear?.steps.find((one) => one.stage === stage);
   if (gear === undefined || step === undefined || step.minQueue <= 1) return 0;
-  // What waits longer than its policy allows would be dropped before its batch begins.
+  // A request that waits longer than its policy allows would be dropped before its batch begins.
   return Math.min(Math.round(1e3 * gear.timeoutMs), Math.floor((timeouts.stageUs[stage] as number) / 2));
 }
 
@@ -142,7 +142,7 @@ function rowsOn(graph: EngineGraph, { routes }: EngineModel, { held }: Layout): 
   }, 0);
 }
 
-/** isPython tells whether what clients call is a Python model. */
+/** isPython returns whether what clients call is a Python model. */
 export function isPython({ graph }: Pick<TritonPlan, 'graph'>, model: EngineModel): boolean {
   return frontKind(graph, model) !== 'ensemble';
 }

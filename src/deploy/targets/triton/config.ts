@@ -17,7 +17,7 @@ import { isOnCpu, type Layout } from './servers.js';
 
 /** The resource of which each virtual GPU has one, where it holds several stages and runs one batch at a time. */
 export const SEAT = 'virtual_gpu';
-/** Shares are written with so many digits. */
+/** Shares are written with this many digits. */
 const SHARE_DIGITS = 6;
 
 /**
@@ -46,7 +46,7 @@ export function ensembleVersions(configs: ReadonlyMap<string, string>): Map<stri
   return new Map(ensembles.map((model) => [versionPath(model), VERSION]));
 }
 
-/** hasOwnConfigs tells whether a kind of server needs another configuration of a model than the first that has it. */
+/** hasOwnConfigs returns whether a kind of server needs another configuration of a model than the first that has it. */
 export function hasOwnConfigs(triton: TritonPlan, layout: Layout): boolean {
   const texts = configsOf(triton);
   return configsOn(triton, layout).some(({ model }) => texts.has(configPath(model, layout.name)));
@@ -249,7 +249,7 @@ function pythonConfig(triton: TritonPlan, front: FrontOn): string {
   ].join('');
 }
 
-/** toldParameters writes what a load client is told of a model, as by our own server: Triton tells its configuration alone. */
+/** toldParameters writes what a load client is told of a model, as by our own server: Triton reports its configuration alone. */
 function toldParameters({ plan, planSha256, graph }: TritonPlan, { model, rps }: FrontOn): string {
   const isBranching = frontKind(graph, model) === 'routes' && model.mayLackOutputs;
   const told: Record<string, string | undefined> = {

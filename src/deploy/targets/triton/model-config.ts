@@ -73,7 +73,10 @@ const STEP = message({
   output_map: mapOf('string', 'string'),
 });
 
-/** MODEL_CONFIG is the message of config.pbtxt, `inference.ModelConfig`. What is never written is known by its name alone. */
+/**
+ * MODEL_CONFIG is the message of config.pbtxt, `inference.ModelConfig`. A field that is never written is
+ * known by its name alone.
+ */
 export const MODEL_CONFIG: TextMessage = message({
   name: one('string'),
   platform: one('string'),

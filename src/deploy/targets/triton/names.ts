@@ -5,7 +5,7 @@ export const REPOSITORY = 'model_repository';
 
 /** TritonNames are the names that a plan's models have in Triton, each once. */
 export interface TritonNames {
-  /** What clients call, by the graph's models: their own name where a folder can have it. */
+  /** The names that clients call, by the graph's models: their own name where a folder can have it. */
   readonly fronts: readonly string[];
   /** The ensembles, by the graph's models and their routes; none where a Python model calls the stages itself. */
   readonly routes: readonly (readonly string[])[];
@@ -44,7 +44,7 @@ function folderName(name: string): string {
  */
 export type FrontKind = 'ensemble' | 'weights' | 'routes' | 'gears';
 
-/** frontKind tells how a model leads to its stages. */
+/** frontKind says how a model leads to its stages. */
 export function frontKind({ gears, stages }: EngineGraph, model: EngineModel): FrontKind {
   if (gears !== undefined) return 'gears';
   const reached = model.routes.flatMap(({ entry }) => reachedFrom(entry, stages));

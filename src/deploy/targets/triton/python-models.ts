@@ -81,7 +81,7 @@ function branches({ graph: { stages }, names }: TritonPlan, model: EngineModel):
   };
 }
 
-/** gearsOfPlan lists all gears; config.pbtxt says which one is in force. */
+/** gearsOfPlan lists all gears; config.pbtxt says which one is active. */
 function gearsOfPlan({ graph, names }: TritonPlan, model: EngineModel): object {
   const nameOf = (stage: number) => names.stages[stage] as string;
   const measure = graph.stages.find(({ certainty }) => certainty !== undefined)?.certainty?.measure;

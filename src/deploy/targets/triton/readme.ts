@@ -9,7 +9,7 @@ import { serverPath } from './scripts.js';
 const TRITON_VERSION = '2.51';
 const MIB = 1024 * 1024;
 
-/** readmeText tells how the bundle is started, loaded and compared. */
+/** readmeText says how the bundle is started, loaded and compared. */
 export function readmeText(bundle: EngineBundle, triton: TritonPlan): string {
   const { graph, layouts } = triton;
   const [layout] = layouts as [TritonPlan['layouts'][number]];

@@ -6,7 +6,7 @@ import { isReached, LEAST_TIMEOUT_US } from './timeouts.js';
 
 /** The providers that Triton's ONNX Runtime backend has. */
 const PROVIDERS = ['cpu', 'cuda', 'tensorrt'];
-/** Of so many servers each is named. */
+/** Up to this many servers are each named. */
 const MOST_NAMED = 3;
 
 /** refusedByTriton finds what Triton cannot do of a plan, with a target that can. */

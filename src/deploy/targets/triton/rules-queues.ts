@@ -18,7 +18,7 @@ import { LEAST_TIMEOUT_US, waysOf } from './timeouts.js';
 const POLICY = ['dynamic_batching', 'default_queue_policy'];
 const SHARE_ERROR = 1e-3;
 
-/** hasQueue tells whether a model has a queue of its own: ensembles have none. */
+/** hasQueue returns whether a model has a queue of its own: ensembles have none. */
 function hasQueue({ names, graph }: TritonPlan, model: string): boolean {
   const front = graph.models[names.fronts.indexOf(model)];
   return names.stages.includes(model) || (front !== undefined && isPython({ graph }, front));

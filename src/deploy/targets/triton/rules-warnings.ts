@@ -16,7 +16,7 @@ import { needsMps, serverPath } from './scripts.js';
 import { isOnCpu, type Layout, leastPart } from './servers.js';
 
 const MIB = 1024 * 1024;
-/** Servers together carry at least this part of the planned rate, or it is told. */
+/** Servers together carry at least this part of the planned rate, or a warning says so. */
 const LEAST_CARRIED = 0.99;
 const README = 'README.md';
 
@@ -25,7 +25,7 @@ function warns(name: string, tell: (triton: TritonPlan) => Iterable<RuleFinding>
   return { name, breaks: 'warning', check: (bundle) => tell(tritonPlanOf(bundle)) };
 }
 
-/** warnsOfClasses makes a warning about each class of devices that is told of. */
+/** warnsOfClasses makes a warning about each class of devices that is found. */
 function warnsOfClasses(name: string, tell: (layout: Layout) => string | undefined): LintRule {
   return warns(name, function* ({ layouts }) {
     const told = new Set<string>();
@@ -166,7 +166,7 @@ const SCHEDULER = warns('scheduler', function* ({ plan }) {
     };
 });
 
-/** WARNINGS tell what Triton does otherwise than the plan, and what may go wrong. */
+/** WARNINGS are the rules for what Triton does otherwise than the plan, and for what may go wrong. */
 export const WARNINGS: readonly LintRule[] = [
   ...[
     ON_CPU,

@@ -12,7 +12,7 @@ import { configDims, configsOn, hasOwnConfigs, SEAT } from './config.js';
 import { REPOSITORY } from './names.js';
 import { isOnCpu, type Layout } from './servers.js';
 
-/** So many intervals are written; perf_analyzer begins again after the last. */
+/** This many intervals are written; perf_analyzer begins again after the last. */
 const INTERVALS = 1000;
 const INTERVALS_SEED = 1;
 const MIB = 1024 * 1024;
@@ -39,7 +39,7 @@ export function serverFiles(triton: TritonPlan): Map<string, string> {
 /** MPS_START starts NVIDIA's MPS where it does not run yet. */
 export const MPS_START = 'nvidia-cuda-mps-control -d';
 
-/** needsMps tells whether a server divides GPUs. */
+/** needsMps returns whether a server divides GPUs. */
 export function needsMps(layout: Layout): boolean {
   return !isOnCpu(layout) && [...layout.seats.values()].some((seats) => seats > 1);
 }

@@ -17,13 +17,13 @@ export interface Layout {
   readonly seats: ReadonlyMap<number, number>;
   /** The virtual GPUs that hold each stage, by the stage and the GPU. */
   readonly held: ReadonlyMap<number, ReadonlyMap<number, number>>;
-  /** Whether a virtual GPU holds several stages, of which it runs one batch at a time. */
+  /** isShared says whether a virtual GPU holds several stages, of which it runs one batch at a time. */
   readonly isShared: boolean;
   /** The part of each stage's capacity that each of its servers has. */
   readonly parts: ReadonlyMap<number, number>;
 }
 
-/** isOnCpu tells whether the devices of a layout are processor cores, emulated ones included. */
+/** isOnCpu returns whether the devices of a layout are processor cores, emulated ones included. */
 export function isOnCpu({ run }: Pick<Layout, 'run'>): boolean {
   return run?.provider === 'cpu';
 }

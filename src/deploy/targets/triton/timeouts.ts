@@ -20,14 +20,14 @@ export const LEAST_TIMEOUT_US = 100;
  */
 export interface QueueTimeouts {
   readonly stageUs: readonly number[];
-  /** Those of the Python models that clients call. */
+  /** The timeouts of the Python models that clients call. */
   readonly frontUs: readonly number[];
-  /** What a row alone takes at each stage on the fastest devices that hold it. */
+  /** The time that a row alone takes at each stage on the fastest devices that hold it. */
   readonly aloneUs: readonly number[];
 }
 
 /**
- * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, but for what is left
+ * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, except for what is left
  * to the Python models before them.
  */
 export function queueTimeouts(plan: StagePlan, graph: EngineGraph): QueueTimeouts {
@@ -52,7 +52,7 @@ function wholeUs(ns: number): number {
   return Math.max(0, Math.floor(ns / NS_PER_US));
 }
 
-/** isReached tells whether requests of a model can come to a stage. */
+/** isReached returns whether requests of a model can come to a stage. */
 export function isReached(graph: EngineGraph, model: EngineModel, stage: number): boolean {
   if (graph.gears !== undefined) return true;
   return model.routes.some(({ entry }) => reachedFrom(entry, graph.stages).includes(stage));

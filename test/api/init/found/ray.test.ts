@@ -98,7 +98,7 @@ describe('rayServers()', () => {
     expect(read(answer)).toMatchObject({ classes: [['L4', 2, 2]], faults: [] });
   });
 
-  it('reads the memory of GPUs and the type of the machine where the dashboard tells them', () => {
+  it('reads the memory of GPUs and the type of the machine where the dashboard reports them', () => {
     const summary = ANSWERS.find(([name]) => name.startsWith('/nodes'))?.[1];
     const [server] = atOnce(rayServers(summary, new FieldReader())).servers;
     expect(server).toMatchObject({ memoryGiB: 22.49, machine: 'g2-standard-24' });

@@ -41,7 +41,7 @@ describe('servedRuns()', () => {
     expect(usedGpuS?.[0]).toBeGreaterThan(0);
   });
 
-  it('tells how long tasks wait before their batch begins, at each stage of a chain', async () => {
+  it('says how long tasks wait before their batch begins, at each stage of a chain', async () => {
     const asked = { application: 'tm', trace: 'wiki', durationS: 40 } as const;
     const servers = [{ name: 'naive', scheduler: 'naive' }];
     const { runs } = await servedRuns({ ...asked, servers, bounds: 'none' });

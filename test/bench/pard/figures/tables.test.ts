@@ -68,7 +68,7 @@ describe('rateTable()', () => {
 });
 
 describe('goodputTable()', () => {
-  it('tells gains in percent, overall and where dropping is needed', () => {
+  it('reports gains in percent, overall and where dropping is needed', () => {
     const more = { needing: { seconds: 10, offeredRps: 4, goodputRps: 1.6 } };
     const all = byWorkload([...rows({ pard: [0] }), ...rows({ naive: [0.2] }, more)]);
     expect(goodputTable(all)[1]).toEqual(['lv-tweet', '1', '+25.0', '10', '4', '2', '+25.0']);
@@ -86,7 +86,7 @@ describe('ablationTable()', () => {
 });
 
 describe('branchTable()', () => {
-  it('tells how many times more is dropped with branches', () => {
+  it('says how many times more is dropped with branches', () => {
     const all = byWorkload([
       ...rows({ pard: [0.1, 0.1] }, { application: 'da' }),
       ...rows({ pard: [0.12, 0.12] }, { application: 'da-branch' }),

@@ -91,7 +91,7 @@ describe.each(['kubernetes', 'kserve'] as const)('a bundle for %s', (target) => 
   });
 });
 
-it('a plan that a target refuses is told with what to do, and nothing is written', async () => {
+it('a plan that a target refuses is reported with what to do, and nothing is written', async () => {
   const made = JSON.parse(await readFile(at('tag.json'), 'utf8')) as Profile;
   made.devices = { core: { blockLatencyUs: { 1: { 1: [4000] } } } };
   await writeFile(at('unknown.json'), JSON.stringify(made));
