@@ -6,6 +6,7 @@ import { diffPlanFiles } from '../../src/api/index.js';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { writeFamily } from '../cascade-specs.js';
+import { fewOf, whole } from '../cases.js';
 import { leavesOf, otherThan, withLeaf } from '../leaves.js';
 import { example, planned } from '../pipeline/example.js';
 
@@ -119,9 +120,9 @@ describe('diffPlanFiles()', () => {
       const plan = plans[name] as AnyPlan;
       const before = await written('before.json', plan);
       expect(await diffPlanFiles(before, await written('after.json', plan))).toMatchObject({ same: true });
+      const compared = leavesOf(plan).filter(({ path }) => !NOT_COMPARED.test(path));
       let told = 0;
-      for (const { path, value } of leavesOf(plan)) {
-        if (NOT_COMPARED.test(path)) continue;
+      for (const { path, value } of fewOf(compared, 40)) {
         const changed = withLeaf(plan, path, otherThan(value));
         const after = await written('after.json', changed);
         // A value that the schema does not allow is refused, and not compared.
@@ -130,7 +131,7 @@ describe('diffPlanFiles()', () => {
         expect(diff.same, `${path}: ${value}`).toBe(false);
         told += 1;
       }
-      expect(told).toBeGreaterThan(60);
+      expect(told).toBeGreaterThan(whole(15, 60));
     }, 60_000);
 
   it('does not compare where plans came from, and remarks', async () => {

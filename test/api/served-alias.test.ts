@@ -13,7 +13,7 @@ import {
 } from '../../src/api/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { cases, inWholeRun } from '../cases.js';
+import { cases, inWholeRun, whole } from '../cases.js';
 
 const PIXELS = 32;
 const CPU = { provider: 'cpu', threads: 1 };
@@ -43,7 +43,7 @@ cluster: { devices: { spot: { as: demand, count: 1, hourlyCost: 0.2 } } }
 models: [{ name: tag, profile: tag.json }]
 records: records.csv
 slo: { latencyMs: 2000 }
-load: { maxRps: 60, ranges: 2 }
+load: { maxRps: 60, ranges: ${whole(1, 2)} }
 `,
 } as const;
 

@@ -109,7 +109,7 @@ ${models}
 records: records.csv
 slo: { latencyMs: 4000 }
 load: { maxRps: 40, ranges: ${whole(2, 4)} }
-planner: { method: gears, thresholds: 4 }
+planner: { method: gears, thresholds: ${whole(3, 4)} }
 `;
 }
 
@@ -447,7 +447,11 @@ describe('a cascade of three models on two executors', () => {
     const validated = await validateFiles([at('solved.json')]);
     expect(JSON.stringify(validated)).toContain('recomputed');
     await deployPlan(at('solved.json'), { output: at('solved') });
-    const { report } = await simulatePlan(at('solved.json'), { rps: ['20'], duration: 20, seed: 1 });
+    const { report } = await simulatePlan(at('solved.json'), {
+      rps: ['20'],
+      duration: whole(5, 20),
+      seed: 1,
+    });
     expect(report.cascade?.accuracy).toBeCloseTo(solved.plan.gears[1]!.accuracy, 1);
   });
 });

@@ -17,7 +17,7 @@ import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { type LogEntry, makeCore, replay } from '../../src/serving/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { cases, inWholeRun, WHOLE } from '../cases.js';
+import { cases, inWholeRun, WHOLE, whole } from '../cases.js';
 import { expectPartsAddUp, metricOf } from '../runtime/time-parts.js';
 
 const PIXELS = 32;
@@ -198,7 +198,7 @@ describe('a pipeline of five models on two executors, one of which holds three',
     expect(new Set(expected.map((outputs) => Object.keys(outputs).length))).toEqual(new Set([1, 2]));
     await served({}, async (server) => {
       expect(server.executorPids()).toHaveLength(2);
-      const options = { durationS: cases(2, 6), seed: 1, inputs: inputs(), check };
+      const options = { durationS: cases(whole(0.7, 2), 6), seed: 1, inputs: inputs(), check };
       const planned = await loadServer(server.url, { ...options, rps: PLANNED_RPS });
       expect(planned).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: planned.sent });
       const more = await loadServer(server.url, { ...options, rps: 3 * PLANNED_RPS });
@@ -341,7 +341,7 @@ sloMs: 4000
 planner: { method: given }
 `,
     );
-    const schedule = '[ { atS: 2, pool: detect, devices: 2 }, { atS: 5, pool: detect, devices: 1 } ]';
+    const schedule = '[ { atS: 1, pool: detect, devices: 2 }, { atS: 3, pool: detect, devices: 1 } ]';
     await writeFile(at('policy.yaml'), `kind: policy\nscaling: { schedule: ${schedule} }\n`);
     const logits = await Promise.all(images.map((image) => byHand('detect', image)));
     const output = only(sessions.detect!.outputNames);
@@ -353,7 +353,7 @@ planner: { method: given }
       }, 20);
       const report = await loadServer(server.url, {
         rps: 60,
-        durationS: 7,
+        durationS: 4,
         seed: 4,
         inputs: images.map((image) => ({ [tensor]: image })),
         check: ({ index, outputs }) =>

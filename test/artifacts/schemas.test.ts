@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/index.js';
 import { schemaModeline } from '../../src/artifacts/schema-modeline.js';
@@ -16,14 +16,31 @@ function referencesIn(text: string): string[] {
   return [...text.matchAll(/"\$ref": ?"([^"]*)"/g)].map((match) => match[1] as string);
 }
 
+/** compiled gives what checks a kind by its schema alone. It takes half a second, so that each is made once. */
+const compiledByKind = new Map<string, ValidateFunction>();
+function compiled(kind: (typeof ARTIFACT_KINDS)[number]): ValidateFunction {
+  const made = compiledByKind.get(kind) ?? new Ajv(STRICT).compile(JSON.parse(schemaText(kind)));
+  compiledByKind.set(kind, made);
+  return made;
+}
+
+/** allLinked knows the schemas of all kinds by their files, which name one another. */
+let linkedOnce: Ajv | undefined;
+function allLinked(): Ajv {
+  if (linkedOnce !== undefined) return linkedOnce;
+  linkedOnce = new Ajv(STRICT);
+  for (const kind of ARTIFACT_KINDS)
+    linkedOnce.addSchema({ ...JSON.parse(schemaSource(kind)), $id: `file:///${kind}.schema.json` });
+  return linkedOnce;
+}
+
 describe.each(ARTIFACT_KINDS)('The schema of %s', (kind) => {
   // validatorOf() does not check the schemas, which would cost every command some milliseconds.
   it('is a valid JSON Schema without unknown keywords, and needs no other schema', () => {
-    const ajv = new Ajv(STRICT);
     const schema = JSON.parse(schemaText(kind)) as { $id: string };
     expect(schema.$id).toBe(schemaId(kind));
-    expect(ajv.validateSchema(schema)).toBe(true);
-    expect(ajv.compile(schema)).toBeTypeOf('function');
+    expect(new Ajv(STRICT).validateSchema(schema)).toBe(true);
+    expect(compiled(kind)).toBeTypeOf('function');
     expect(referencesIn(schemaText(kind)).filter((ref) => !ref.startsWith('#/definitions/'))).toEqual([]);
   });
 
@@ -36,11 +53,8 @@ describe.each(ARTIFACT_KINDS)('The schema of %s', (kind) => {
   });
 
   it('says the same as its file with the files that it names', () => {
-    const ajv = new Ajv(STRICT);
-    for (const other of ARTIFACT_KINDS)
-      ajv.addSchema({ ...JSON.parse(schemaSource(other)), $id: `file:///${other}.schema.json` });
-    const linked = ajv.getSchema(`file:///${kind}.schema.json`);
-    const alone = new Ajv(STRICT).compile(JSON.parse(schemaText(kind)));
+    const linked = allLinked().getSchema(`file:///${kind}.schema.json`);
+    const alone = compiled(kind);
     const paths = (validate: typeof alone | undefined, value: unknown) => {
       validate?.(value);
       return validate?.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`);

@@ -13,15 +13,15 @@ beforeAll(async () => {
     version: '1.0',
     model: { name: 'm' },
     blocks: [{ cutBytes: 0 }],
-    devices: { gpu: { blockLatencyUs: { 1: { 1: [10_000] } } } },
+    devices: { gpu: { blockLatencyUs: { 1: { 1: [100_000] } } } },
   });
   await write('cluster.json', { kind: 'cluster', devices: { gpu: { count: 1, hourlyCost: 1 } } });
-  // Nine tenths of what the one GPU can do leave requests waiting for longer than 7 ms.
+  // Nine tenths of what the one GPU can do leave requests waiting for longer than 70 ms.
   await write('spec.json', {
     kind: 'pooled',
     cluster: 'cluster.json',
     planner: { objective: 'cost' },
-    models: [{ profile: 'm.json', sloMs: 17, rps: 90 }],
+    models: [{ profile: 'm.json', sloMs: 170, rps: 9 }],
   });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -42,7 +42,7 @@ it.each([
   'solve short.json --hold 99%',
   'compare short.json --mix gpu=1 --hold 99% -o short-compared.json',
 ])('plan %s ends with 3 where there is no plan', async (command) => {
-  const short = { profile: 'm.json', sloMs: 5, rps: 1 };
+  const short = { profile: 'm.json', sloMs: 50, rps: 1 };
   const spec = { kind: 'pooled', cluster: 'cluster.json', planner: { objective: 'cost' }, models: [short] };
   await writeFile(join(folder, 'short.json'), JSON.stringify(spec));
   const { code, stderr } = await plan(command.split(' '), { cwd: folder });

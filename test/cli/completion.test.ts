@@ -4,10 +4,8 @@ import { parseArtifact } from '../../src/artifacts/index.js';
 import { PLAN_PROGRAM, plan } from './plan.js';
 
 /** completed lists what can follow these words, the last of which is typed in part. */
-function completed(...words: string[]): string[] {
-  const { stdout } = spawnSync(process.execPath, [PLAN_PROGRAM, 'complete', '--', ...words], {
-    encoding: 'utf8',
-  });
+async function completed(...words: string[]): Promise<string[]> {
+  const { stdout } = await plan(['complete', '--', ...words]);
   return stdout.split('\n').map((line) => line.split('\t')[0] as string);
 }
 
@@ -31,43 +29,43 @@ describe('plan completion', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish, pwsh')]);
   });
 
-  it('completes commands, commands below them, options and their values', () => {
-    expect(completed('s')).toEqual(expect.arrayContaining(['solve', 'simulate', 'serve', 'schema']));
-    expect(completed('trace', '')).toEqual(
+  it('completes commands, commands below them, options and their values', async () => {
+    expect(await completed('s')).toEqual(expect.arrayContaining(['solve', 'simulate', 'serve', 'schema']));
+    expect(await completed('trace', '')).toEqual(
       expect.arrayContaining(['describe', 'convert', 'rescale', 'slice']),
     );
-    expect(completed('solve', '--h')).toContain('--hold');
-    expect(completed('init', '--kind', '')).toEqual(
+    expect(await completed('solve', '--h')).toContain('--hold');
+    expect(await completed('init', '--kind', '')).toEqual(
       expect.arrayContaining(['pooled', 'pipeline', 'cascade']),
     );
-    expect(completed('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish', 'pwsh']));
-    const all = completed('');
+    expect(await completed('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish', 'pwsh']));
+    const all = await completed('');
     expect(all).toContain('completion');
     expect(all).not.toContain('complete');
     expect(all).not.toContain('print-script');
   });
 
-  it('completes the names of schedulers, tuners and the commands that help is asked for', () => {
-    expect(completed('simulate', 'plan.json', '--scheduler', '')).toContain('stage-local');
-    expect(completed('serve', 'bundle', '--tuner', '')).toContain('inferline');
-    expect(completed('simulate', 'plan.json', '--tuner', '')).toContain('oracle');
+  it('completes the names of schedulers, tuners and the commands that help is asked for', async () => {
+    expect(await completed('simulate', 'plan.json', '--scheduler', '')).toContain('stage-local');
+    expect(await completed('serve', 'bundle', '--tuner', '')).toContain('inferline');
+    expect(await completed('simulate', 'plan.json', '--tuner', '')).toContain('oracle');
     // The oracle is only simulated.
-    expect(completed('serve', 'bundle', '--tuner', '')).not.toContain('oracle');
-    expect(completed('help', 'tr')).toContain('trace');
-    expect(completed('help', 'trace', 'co')).toContain('convert');
+    expect(await completed('serve', 'bundle', '--tuner', '')).not.toContain('oracle');
+    expect(await completed('help', 'tr')).toContain('trace');
+    expect(await completed('help', 'trace', 'co')).toContain('convert');
   });
 
-  it('completes the names of a list of schedulers, each once, and the choices of a policy with their words', () => {
-    const several = completed('simulate', 'plan.json', '--schedulers', 'pard,');
+  it('completes the names of a list of schedulers, each once, and the choices of a policy with their words', async () => {
+    const several = await completed('simulate', 'plan.json', '--schedulers', 'pard,');
     expect(several).toEqual(expect.arrayContaining(['pard,nexus', 'pard,reactive']));
     expect(several).not.toContain('pard,pard');
     expect(several).not.toContain('pard,all');
-    expect(completed('simulate', 'plan.json', '--schedulers', '')).toContain('all');
-    expect(completed('simulate', 'plan.json', '--policy', 'dr')).toEqual(['drop=', ':2', '']);
-    expect(completed('serve', 'bundle', '--policy', 'drop=nev')).toEqual(['drop=never', ':0', '']);
-    expect(completed('serve', 'bundle', '--policy=drop=nev')).toEqual(['drop=never', ':0', '']);
+    expect(await completed('simulate', 'plan.json', '--schedulers', '')).toContain('all');
+    expect(await completed('simulate', 'plan.json', '--policy', 'dr')).toEqual(['drop=', ':2', '']);
+    expect(await completed('serve', 'bundle', '--policy', 'drop=nev')).toEqual(['drop=never', ':0', '']);
+    expect(await completed('serve', 'bundle', '--policy=drop=nev')).toEqual(['drop=never', ':0', '']);
     // A number has no words.
-    expect(completed('serve', 'bundle', '--policy', 'slackNs=')).toEqual([':0', '']);
+    expect(await completed('serve', 'bundle', '--policy', 'slackNs=')).toEqual([':0', '']);
   });
 
   it.each([
@@ -79,8 +77,8 @@ describe('plan completion', () => {
     [4, ['solve', '--h']],
     [4, ['load', '']],
     [4, ['s']],
-  ])('answers with the directive %i to %j, where 0 lets the shell complete files', (directive, words) => {
-    expect(completed(...words).at(-2)).toBe(`:${directive}`);
+  ])('answers with the directive %i to %j, where 0 lets the shell complete files', async (directive, words) => {
+    expect((await completed(...words)).at(-2)).toBe(`:${directive}`);
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseArtifact, sha256OfFile } from '../../src/artifacts/index.js';
 import type { Profile } from '../../src/formats/index.js';
-import { inWholeRun } from '../cases.js';
+import { inWholeRun, WHOLE } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { plan, type Ran } from './plan.js';
 
@@ -165,7 +165,8 @@ describe('plan init --example', () => {
     expect([code, stderr]).toEqual([0, `next: plan solve ${name}/spec.yaml -o plan.json\n`]);
     expect(await readdir(at(name))).not.toContain('expected-plan.json');
     expect(await run('validate', `${name}/spec.yaml`)).toMatchObject({ code: 0 });
-    expect(await run('solve', `${name}/spec.yaml`, '-o', 'plan.json')).toMatchObject({ code: 0 });
+    if (WHOLE || name === 'pooled' || name === 'pipeline')
+      expect(await run('solve', `${name}/spec.yaml`, '-o', 'plan.json')).toMatchObject({ code: 0 });
     expect(await readFile(at(`${name}/spec.yaml`), 'utf8')).not.toContain('../../schemas');
   });
 
@@ -335,6 +336,7 @@ describe('plan init --kind workflow', () => {
     // Twice the 3 GiB of one and the 1 GiB that is proposed for the other.
     for (const { memoryGiB } of Object.values(cluster.devices) as { memoryGiB: number }[])
       expect(memoryGiB).toBe(8);
+    if (!WHOLE) return;
     expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
     // A device of the proposed memory holds all components, as the spec says.
     const { placement } = JSON.parse(await readFile(at('plan.json'), 'utf8'));

@@ -66,20 +66,24 @@ const metric = async (name: string, labels = ''): Promise<number> =>
  * can still turn them away.
  */
 const MOST_OPEN = 200;
+/** Twenty small requests are sent in each of these. */
+const SEND_MS = 50;
 
 /** overloaded keeps the server overloaded with small requests while `work` runs. */
 async function overloaded<T>(work: () => Promise<T>): Promise<T> {
   const open = new Set<Promise<unknown>>();
+  let sentUntilMs = performance.now() - 3 * SEND_MS;
   const send = () => {
-    for (let i = 0; i < 20 && open.size < MOST_OPEN; i++) {
+    // What a late timer has missed is sent by it, so that a busy machine is offered as much.
+    const periods = Math.floor((performance.now() - sentUntilMs) / SEND_MS);
+    sentUntilMs += periods * SEND_MS;
+    for (let i = 0; i < 20 * periods && open.size < MOST_OPEN; i++) {
       const ended = post(bodyOf(i, 0)).finally(() => open.delete(ended));
       open.add(ended);
     }
   };
   send();
-  send();
-  send();
-  const timer = setInterval(send, 50);
+  const timer = setInterval(send, SEND_MS);
   await sleep(150);
   try {
     return await work();
@@ -155,12 +159,14 @@ describe('a server with more large requests than it can serve', () => {
   it('uses the connection again after an answer at the headers', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let text = '';
+    let sent = 0;
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
     });
     const body = bodyOf(1);
     await overloaded(async () => {
-      for (let i = 0; i < 30; i++) {
+      // A machine that others keep busy sends too few of the small requests at first.
+      for (; sent < 30 || (sent < 3000 && !text.includes('"reason":"overload"')); sent++) {
         socket.write(
           `POST ${INFER} HTTP/1.1\r\nhost: localhost\r\ncontent-type: a/b\r\ncontent-length: ${body.length}\r\n\r\n`,
         );
@@ -170,7 +176,7 @@ describe('a server with more large requests than it can serve', () => {
     });
     socket.write('GET /v2/health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
     await once(socket, 'close');
-    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(31);
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(sent + 1);
     expect(text).toContain('"reason":"overload"');
     expect(text).not.toContain('charset');
     expect(text).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"live":true}$/);

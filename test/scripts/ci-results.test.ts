@@ -14,6 +14,7 @@ import {
   skippedOf,
   stillFailing,
 } from '../../scripts/ci/results.js';
+import { fewOf } from '../cases.js';
 import { ResultsReporter } from '../results-reporter.js';
 import { ciOf } from './scratch-ci.js';
 
@@ -176,52 +177,71 @@ describe('.ci/run', () => {
     ]);
   });
 
-  it.each([
-    ['a test', fails, flaky],
-    ['an afterAll', afterAllFails, 'a.test.ts (a.test.ts) failed beside others, and passed by itself: after'],
-    [
-      'a beforeAll',
-      beforeAllFails,
-      'a.test.ts (a.test.ts) failed beside others, and passed by itself: it failed outside of its tests',
-    ],
-  ])('forgives %s that failed once, by name', async (_, first, told) => {
+  it.each(
+    fewOf(
+      [
+        ['a test', fails, flaky],
+        [
+          'an afterAll',
+          afterAllFails,
+          'a.test.ts (a.test.ts) failed beside others, and passed by itself: after',
+        ],
+        [
+          'a beforeAll',
+          beforeAllFails,
+          'a.test.ts (a.test.ts) failed beside others, and passed by itself: it failed outside of its tests',
+        ],
+      ] as const,
+      2,
+    ),
+  )('forgives %s that failed once, by name', async (_, first, told) => {
     const { status, lines } = await ciOf(passes, { 'all-1': first });
     expect(ran(lines)).toEqual(['ran all: test', 'ran all-again: test -- a.test.ts']);
     expect(lines).toContain(`all: ${told}`);
     expect([status, lines.at(-1)]).toEqual([0, '6 passed, 0 failed']);
   });
 
-  it.each([
-    ['a test', fails, fails, 'two (a.test.ts) failed: Error: x', '5 passed, 1 failed'],
-    [
-      'an afterAll',
-      afterAllFails,
-      afterAllFails,
-      'a.test.ts (a.test.ts) failed: after',
-      '6 passed, 1 failed',
-    ],
-    ['a file', afterAllFails, fails, 'two (a.test.ts) failed by itself: Error: x', '5 passed, 2 failed'],
-    ['a run by itself', fails, throws, `an error that no test has: ${loose}`, '6 passed, 1 failed'],
-    [
-      'a test whose second run is cut off',
-      fails,
-      cut,
-      'two (a.test.ts) failed: Error: x',
-      '5 passed, 1 failed',
-    ],
-  ])('fails for %s that failed twice', async (_, first, second, told, end) => {
+  it.each(
+    fewOf(
+      [
+        ['a test', fails, fails, 'two (a.test.ts) failed: Error: x', '5 passed, 1 failed'],
+        [
+          'an afterAll',
+          afterAllFails,
+          afterAllFails,
+          'a.test.ts (a.test.ts) failed: after',
+          '6 passed, 1 failed',
+        ],
+        ['a file', afterAllFails, fails, 'two (a.test.ts) failed by itself: Error: x', '5 passed, 2 failed'],
+        ['a run by itself', fails, throws, `an error that no test has: ${loose}`, '6 passed, 1 failed'],
+        [
+          'a test whose second run is cut off',
+          fails,
+          cut,
+          'two (a.test.ts) failed: Error: x',
+          '5 passed, 1 failed',
+        ],
+      ] as const,
+      2,
+    ),
+  )('fails for %s that failed twice', async (_, first, second, told, end) => {
     const { status, lines } = await ciOf(passes, { 'all-1': first, 'all-again-1': second });
     expect(lines).toContain(`all: ${told}`);
     expect([status, lines.at(-1)]).toEqual([1, end]);
   });
 
-  it.each([
-    ['threw what no test has', throws, loose],
-    ['threw so beside a test that failed', failsAndThrows, loose],
-    ['was lost', '', 'it left no results that can be read'],
-    ['has results that were cut off', cut, 'it left no results that can be read'],
-    ['failed without a word', passes, 'no error was told'],
-  ])('runs all again where a run %s, and says so', async (_, first, known) => {
+  it.each(
+    fewOf(
+      [
+        ['threw what no test has', throws, loose],
+        ['threw so beside a test that failed', failsAndThrows, loose],
+        ['was lost', '', 'it left no results that can be read'],
+        ['has results that were cut off', cut, 'it left no results that can be read'],
+        ['failed without a word', passes, 'no error was told'],
+      ] as const,
+      2,
+    ),
+  )('runs all again where a run %s, and says so', async (_, first, known) => {
     const { status, lines, stderr } = await ciOf(passes, { 'all-1': first });
     expect(ran(lines)).toEqual(['ran all: test', 'ran all: test']);
     expect(stderr.includes('was cut off, and counts as no results')).toBe(first === cut);
@@ -232,18 +252,23 @@ describe('.ci/run', () => {
     expect(lines.includes(failed)).toBe(first === failsAndThrows);
   });
 
-  it.each([
-    ['threw again', throwsTwice, `all: an error that no test has: ${loose}`, '6 passed, 2 failed'],
-    ['has a test that failed', fails, 'all: two (a.test.ts) failed: Error: x', '5 passed, 1 failed'],
-    ['was lost', '', 'the run all has no results: that counts as failed', '4 passed, 1 failed'],
-    ['was cut off', cut, 'the run all has no results: that counts as failed', '4 passed, 1 failed'],
-    [
-      'failed without a word',
-      passes,
-      'a run failed outside of its tests, see above: that counts as failed',
-      '6 passed, 1 failed',
-    ],
-  ])('fails where the second whole run %s', async (_, second, told, end) => {
+  it.each(
+    fewOf(
+      [
+        ['threw again', throwsTwice, `all: an error that no test has: ${loose}`, '6 passed, 2 failed'],
+        ['has a test that failed', fails, 'all: two (a.test.ts) failed: Error: x', '5 passed, 1 failed'],
+        ['was lost', '', 'the run all has no results: that counts as failed', '4 passed, 1 failed'],
+        ['was cut off', cut, 'the run all has no results: that counts as failed', '4 passed, 1 failed'],
+        [
+          'failed without a word',
+          passes,
+          'a run failed outside of its tests, see above: that counts as failed',
+          '6 passed, 1 failed',
+        ],
+      ] as const,
+      2,
+    ),
+  )('fails where the second whole run %s', async (_, second, told, end) => {
     const { status, lines } = await ciOf(passes, { 'all-1': throws, 'all-2': second });
     expect(lines).toContain('failed twice: the run all');
     expect(lines).toContain(`${again}: ${loose}`);
@@ -266,10 +291,15 @@ describe('.ci/run', () => {
     ]);
   });
 
-  it.each([
-    ['fails', { 'folder.test.ts/x': '' }],
-    ['names none', { 'other.test.ts': '' }],
-  ])('fails, and does not run every test alone, where the script that names those tests %s', async (_, tests) => {
+  it.each(
+    fewOf(
+      [
+        ['fails', { 'folder.test.ts/x': '' }],
+        ['names none', { 'other.test.ts': '' }],
+      ] as const,
+      2,
+    ),
+  )('fails, and does not run every test alone, where the script that names those tests %s', async (_, tests) => {
     const { status, lines } = await ciOf(passes, {}, tests);
     expect(lines.some((line) => line.startsWith('ran alone'))).toBe(false);
     expect(lines).toContain('the run alone has no results: that counts as failed');

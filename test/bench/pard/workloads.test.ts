@@ -17,6 +17,7 @@ import { streamOf } from '../../../src/random/index.js';
 import { arrivalsOf } from '../../../src/simulation/index.js';
 import { runSimulation } from '../../../src/simulation/run.js';
 import { requestsInTrace, reshapedTrace, type Trace, traceText } from '../../../src/workload/index.js';
+import { whole } from '../../cases.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples/pipelines');
 
@@ -52,9 +53,9 @@ describe('the applications of examples/pipelines', () => {
     expect(exclusive).toEqual([['pose', 'face']]);
   });
 
-  it.each([
-    0.7, 1, 1.3,
-  ])('fill the cluster, keep the SLO twice over and the rate, at %f of the latencies', async (factor) => {
+  it.each(
+    whole([0.7, 1], [0.7, 1, 1.3]),
+  )('fill the cluster, keep the SLO twice over and the rate, at %f of the latencies', async (factor) => {
     for (const name of APPLICATIONS) {
       const plan = await applicationPlan(name, { latencyFactor: factor });
       const { used, standby = 0 } = plan.classes['2080ti'] as { used: number; standby?: number };
@@ -75,9 +76,9 @@ describe('the applications of examples/pipelines', () => {
     Object.keys(TRACE_VARIATIONS) as TraceName[],
   )('have a trace beside them that is made: %s', (trace) => {
     const made = countTrace(madeRates(trace, 600, 0), 100);
-    const whole = atOnce(reshapedTrace(made, { rps: 100 }, streamOf(0, 'nothing is drawn')));
+    const trace600 = atOnce(reshapedTrace(made, { rps: 100 }, streamOf(0, 'nothing is drawn')));
     expect(readFileSync(join(EXAMPLES, 'traces', `${trace}.csv`), 'utf8')).toBe(
-      [...traceText(whole)].join(''),
+      [...traceText(trace600)].join(''),
     );
   });
 });

@@ -14,7 +14,7 @@ import { deployPlan, profileWorkflow, solveSpec } from '../../../src/api/index.j
 import type { Tensors } from '../../../src/execution/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import { type RunningServer, type ServeEvent, startServer } from '../../../src/runtime/index.js';
-import { inLongRun } from '../../cases.js';
+import { inLongRun, whole } from '../../cases.js';
 import { hasShared } from '../../onnx/shared.js';
 import { npy } from '../../samples/numpy-files.js';
 
@@ -160,7 +160,7 @@ describe('a workflow of real models, on two executors that do not hold all of th
     const folder = await freshFolder();
     const names = Object.keys(MODELS);
     for (const [name, make] of Object.entries(MODELS)) await writeFile(join(folder, `${name}.onnx`), make());
-    const images = Array.from({ length: 30 }, (_, i) => {
+    const images = Array.from({ length: whole(12, 30) }, (_, i) => {
       const { uniform } = streamOf(i, 'image');
       const height = 0.2 + uniform();
       return Float32Array.from({ length: 3 * SIZE * SIZE }, () => height * (2 * uniform() - 1));
