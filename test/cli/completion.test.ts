@@ -38,7 +38,9 @@ describe('plan completion', () => {
     expect(await completed('init', '--kind', '')).toEqual(
       expect.arrayContaining(['pooled', 'pipeline', 'cascade']),
     );
-    expect(await completed('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish', 'pwsh']));
+    expect(await completed('completion', '')).toEqual(
+      expect.arrayContaining(['bash', 'zsh', 'fish', 'pwsh']),
+    );
     const all = await completed('');
     expect(all).toContain('completion');
     expect(all).not.toContain('complete');

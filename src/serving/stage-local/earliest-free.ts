@@ -3,14 +3,7 @@ import { stageIndex } from '../../formats/index.js';
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests, WaitingTasks } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
-import {
-  gearsOf,
-  type Pool,
-  poolsServedBy,
-  sharingFirst,
-  type Topology,
-  type VirtualDevice,
-} from '../topology.js';
+import { gearsOf, poolsServedBy, sharingFirst, type Topology, type VirtualDevice } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
 import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
