@@ -212,6 +212,7 @@ export type {
   StageInput,
   StageLocalChoices,
   StageMisses,
+  StageOf,
   StagePlacement,
   SweptModel,
   SweptPoint,
