@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PipelinePlan } from '../../../src/formats/index.js';
-import { ToldFaults } from '../../../src/formats/index.js';
+import { stageName, ToldFaults } from '../../../src/formats/index.js';
 import { chosenTuner, planTopologyOf } from '../../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../../src/random/index.js';
 import {
@@ -67,9 +67,9 @@ function run(
     observers: [
       {
         scaled: (atNs, device, state) => {
-          const name = topology.pools[topology.devices[device]?.pool as number]?.stage;
+          const pool = topology.pools[topology.devices[device]!.pool]!;
           const what = Object.entries(DeviceState).find(([, value]) => value === state)?.[0];
-          changes.push(`${atNs / S} ${name} ${what}`);
+          changes.push(`${atNs / S} ${stageName(pool.stage)} ${what}`);
         },
       },
     ],
