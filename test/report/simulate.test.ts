@@ -105,6 +105,12 @@ describe("a simulation's tables", () => {
     expect(decided).toContain(' for 3600 s, interrupted after 10.0 s of it, seed 7');
   });
 
+  const tables = { outcomeTable, poolTable, busyTable, dropTable, splitTable, windowTable };
+  it.each(Object.entries(tables))('have a cell for each column in each row: %s', (_, tableOf) => {
+    const table = tableOf(REPORT);
+    for (const row of table?.rows ?? []) expect(row).toHaveLength(table?.columns.length ?? 0);
+  });
+
   it('have a row per model, and one of all models when there are several', () => {
     expect(outcomeTable(REPORT).rows).toEqual([
       ['a', '120', '0.80', '1 140', '3', '57', '95.00 %', '40.0', '80.0', '90.0'],

@@ -41,7 +41,7 @@ class ByGear extends ByDeadline {
 
   override refuses(_at: number, start: number, queue: number, pool: number, device = NONE): boolean {
     const { gears, limits } = this;
-    const batch = this.most(pool);
+    const batch = this.mostInBatch(pool);
     if (this.queues.size(queue) <= batch) return false;
     const head = this.queues.first(queue);
     if (this.queues.isAlone(head)) return false;
@@ -51,11 +51,11 @@ class ByGear extends ByDeadline {
       : end > this.requests.deadlineOfTask(head);
   }
 
-  most(pool: number): number {
+  mostInBatch(pool: number): number {
     return this.limits.batch(this.gears.current, pool);
   }
 
   override batchUnderLoad(pool: number, more: number): number {
-    return Math.max(1, Math.min(this.most(pool), this.queues.size(pool) + more));
+    return Math.max(1, Math.min(this.mostInBatch(pool), this.queues.size(pool) + more));
   }
 }

@@ -30,8 +30,8 @@ export interface Dropping {
    * behind it as are in the queue, and `more` besides.
    */
   batchUnderLoad(pool: number, more: number): number;
-  /** most is the largest batch of a pool while more tasks wait. It is absent where that is the planned batch. */
-  most?(pool: number): number;
+  /** mostInBatch is the largest batch of a pool while more tasks wait. It is absent where that is the planned batch. */
+  mostInBatch?(pool: number): number;
   /** entered reports that a task has entered a queue. */
   entered(queue: number, task: number): void;
   /** waitedOn reports that a queue waits for company for its head. */

@@ -185,7 +185,7 @@ export class QueueService {
     // Only the queues of pools are served so where batches are formed ahead, and they have no device.
     const formation = this.formation as Formation;
     const wanted = formation.size(start, queue, pool, device);
-    const size = Math.min(wanted, this.dropping.most?.(pool) ?? wanted);
+    const size = Math.min(wanted, this.dropping.mostInBatch?.(pool) ?? wanted);
     const until = this.life.draining ? at : formation.waitUntil(queue, pool, size, device);
     if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
     else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);
