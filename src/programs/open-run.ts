@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { type ProgramCall, type SourceName, sourceKey, sourceText, type ThreadEvent } from './messages.js';
 import type { RecordedProgramCall } from './recorded-run.js';
 
@@ -70,7 +71,7 @@ export class OpenRun {
 
   /** resumes reports that the oldest event that is not over is over. */
   resumes(): void {
-    const { event } = this.recorded[this.over++] as RecordedEvent;
+    const { event } = itemAt(this.recorded, this.over++);
     if (event.event !== 'give' || event.source.from === 'request') return;
     const { task } = event.source;
     if (!this.read.includes(task)) this.read = [...this.read, task];
@@ -99,7 +100,7 @@ export class OpenRun {
    * the same event before.
    */
   settles(): string | undefined {
-    const event = this.recorded[this.over - 1] as RecordedEvent;
+    const event = itemAt(this.recorded, this.over - 1);
     event.calls ??= this.remade;
     if (event.calls === this.remade) return undefined;
     return `had made ${this.remade} calls when it was replayed up to its ${this.over - 1}. read, and ${event.calls} before`;
