@@ -104,7 +104,9 @@ function keyIn(text: string, place: FaultPlace, told: ToldFaults): KeyObject | u
   try {
     return createPrivateKey(text);
   } catch (error) {
-    const isLocked = /passphrase|bad decrypt|interrupted or cancelled/i.test(errorFields(error).message ?? '');
+    const isLocked = /passphrase|bad decrypt|interrupted or cancelled/i.test(
+      errorFields(error).message ?? '',
+    );
     told.add(
       fault(
         isLocked ? 'its key needs a passphrase; decrypt it with openssl pkey' : 'its key cannot be read',

@@ -67,7 +67,7 @@ export async function searchHeld(
     return outcome === undefined ? { status: 'unfinished' } : { status: 'no-plan', outcome };
   }
   const confirmable = confirmableShares(problem, most);
-  if (target.attainment.some((share, m) => share > itemAt(confirmable, m)))
+  if (target.attainment.some((share, m) => share > (confirmable[m] as number)))
     return { status: 'unconfirmable', most: confirmable };
   const trying = new Trying(problem, target, tools);
   await trying.run();

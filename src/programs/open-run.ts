@@ -1,4 +1,3 @@
-import { itemAt } from '../collections/index.js';
 import { type ProgramCall, type SourceName, sourceKey, sourceText, type ThreadEvent } from './messages.js';
 import type { RecordedProgramCall } from './recorded-run.js';
 
@@ -71,7 +70,7 @@ export class OpenRun {
 
   /** resumes reports that the oldest event that is not over is over. */
   resumes(): void {
-    const { event } = itemAt(this.recorded, this.over++);
+    const { event } = this.recorded[this.over++] as RecordedEvent;
     if (event.event !== 'give' || event.source.from === 'request') return;
     const { task } = event.source;
     if (!this.read.includes(task)) this.read = [...this.read, task];
@@ -100,7 +99,7 @@ export class OpenRun {
    * the same event before.
    */
   settles(): string | undefined {
-    const event = itemAt(this.recorded, this.over - 1);
+    const event = this.recorded[this.over - 1] as RecordedEvent;
     event.calls ??= this.remade;
     if (event.calls === this.remade) return undefined;
     return `had made ${this.remade} calls when it was replayed up to its ${this.over - 1}. read, and ${event.calls} before`;

@@ -57,7 +57,7 @@ export class ProgramThread {
   ) {
     this.beat[Beat.run] = NO_RUN;
     const key = randomUUID();
-    const workerData: ThreadData = { ...data, key, beat: this.beat.buffer };
+    const workerData: ThreadData = { ...data, key, beat: this.beat.buffer as SharedArrayBuffer };
     this.worker = new Worker(ENTRY, {
       workerData,
       env: {},
