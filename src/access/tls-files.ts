@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { type FaultPlace, fault, option, type ToldFaults } from '../formats/index.js';
+import { errorFields, type FaultPlace, fault, option, type ToldFaults } from '../formats/index.js';
 import { readSecret, readText } from './secret-file.js';
 
 /** TlsPaths names files in PEM: a certificate with those that it is signed by, its key, and who is trusted. */
@@ -46,7 +46,9 @@ export async function readTls(paths: TlsPaths, told: ToldFaults): Promise<ReadFi
   try {
     createSecureContext(tls);
   } catch (error) {
-    told.add(fault(`cannot be used: ${(error as Error).message}`, placeOf('sslCertfile', sslCertfile ?? '')));
+    told.add(
+      fault(`cannot be used: ${errorFields(error).message}`, placeOf('sslCertfile', sslCertfile ?? '')),
+    );
     return undefined;
   }
   return { tls, warnings };
@@ -102,7 +104,9 @@ function keyIn(text: string, place: FaultPlace, told: ToldFaults): KeyObject | u
   try {
     return createPrivateKey(text);
   } catch (error) {
-    const isLocked = /passphrase|bad decrypt|interrupted or cancelled/i.test((error as Error).message);
+    const isLocked = /passphrase|bad decrypt|interrupted or cancelled/i.test(
+      errorFields(error).message ?? '',
+    );
     told.add(
       fault(
         isLocked ? 'its key needs a passphrase; decrypt it with openssl pkey' : 'its key cannot be read',

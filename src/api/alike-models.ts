@@ -1,4 +1,5 @@
 import { loadArtifact, readWhole } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { type Fault, fault, type TensorSpec } from '../formats/index.js';
 import { readModel } from '../onnx/index.js';
 
@@ -76,7 +77,7 @@ function areAlike(own: readonly Tensor[], others: readonly Tensor[]): boolean {
   return (
     own.length === others.length &&
     own.every(({ name, dtype, sizes }, i) => {
-      const other = others[i] as Tensor;
+      const other = itemAt(others, i);
       const isRank = sizes.length === 0 || other.sizes.length === 0 || sizes.length === other.sizes.length;
       const areSizes = sizes.every((size, axis) => {
         const wanted = other.sizes[axis];

@@ -1,4 +1,5 @@
 import { withTemporaryFolder } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
 import { type CountedSamples, firstFaults, InputError, type Loaded, ToldFaults } from '../formats/index.js';
@@ -131,7 +132,7 @@ async function figuresOf(
       name,
       visits,
       scaleFactor,
-      independentScaleFactor: factors[i] as number,
+      independentScaleFactor: itemAt(factors, i),
       edges: edges.map(({ to, at, taken, of, share, probability }) => {
         const before = edgeOf(spec.value.stages[i]?.next?.[at] ?? to).probability;
         return {

@@ -16,6 +16,7 @@ import {
   refuseReplacing,
   sha256OfFile,
 } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 import {
   BUNDLE_MANIFEST,
@@ -96,7 +97,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const inputs: InputFile[] = [inputFile('plan', plan, holder)];
   profiles.forEach((profile, i) => {
     inputs.push(inputFile('profile', profile, holder));
-    inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
+    inputs.push(inputFile('model', itemAt(models, i).file, holder));
   });
   for (const program of programs) inputs.push(inputFile('program', program, holder));
   // A plan that `plan validate` refuses is not to be served either.
@@ -200,8 +201,11 @@ async function profiledModels(
     `deploy ${named}`,
     distinct.map((profile) => modelOfProfile(profile, options)),
   );
-  const models = profiles.map(
-    (profile) => found[distinct.findIndex(({ path: at }) => at === profile.path)] as DeployableModel,
+  const models = profiles.map((profile) =>
+    itemAt(
+      found,
+      distinct.findIndex(({ path: at }) => at === profile.path),
+    ),
   );
   return { profiles, distinct, models };
 }

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { Tensors } from '../execution/index.js';
 import { type Fault, fault, InputError, option, ToldFaults } from '../formats/index.js';
 import type { RemoteModel } from '../loadgen/index.js';
@@ -63,7 +64,7 @@ export async function labelledLoad(
     told.add(fault(`is for labelled samples: give ${option('samples')}`, option('labels')));
   told.addAll(unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
-  const scores = model.outputs[0] as RemoteModel['outputs'][number];
+  const scores = itemAt(model.outputs, 0);
   const inputs = await inputsOf(model, samples, told);
   if (told.count > 0) throw told.error(`load ${url}`);
   const asked = { samples, labels, inputs, scores: [{ of: scores.name, output: scores }] };

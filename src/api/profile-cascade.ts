@@ -14,6 +14,7 @@ import {
   withTemporaryFolder,
   writeWhole,
 } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { type StageToWrite, writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
 import {
@@ -63,7 +64,7 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
   const output = recordsPath(spec, options);
   const named = spec.value.models.map(({ profile }) => pathFrom(path, profile));
   const paths = [...new Set(named)];
-  const asked = spec.value.models.map(({ name }, i) => ({ name, profile: named[i] as string }));
+  const asked = spec.value.models.map(({ name }, i) => ({ name, profile: itemAt(named, i) }));
   const known = await withFiles(asked);
   // Of models that are all profiled already, what is wrong is reported with what else their records need.
   const isToldLater = samples.length > 0 && known.every(({ file }) => file === undefined);
@@ -87,10 +88,10 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
     name: spec.value.name ?? 'cascade',
     profiles: paths.map((one) => ({ path: one, measured: measured.includes(one) })),
   };
-  const profiles = named.map((one) => loaded[paths.indexOf(one)] as Loaded<'profile'>);
+  const profiles = named.map((one) => itemAt(loaded, paths.indexOf(one)));
   const apart = unlikeModelFaults(
     asked.map(({ name }, i) => {
-      const { inputs, outputs } = (profiles[i] as Loaded<'profile'>).value.model;
+      const { inputs, outputs } = itemAt(profiles, i).value.model;
       return { name, inputs, outputs };
     }),
   );
@@ -199,7 +200,7 @@ async function recordsOn(
         models: stages.map(({ name, file }, i) => ({
           name,
           file: `${folder}/${file}`,
-          output: plan.scores[i] as string,
+          output: itemAt(plan.scores, i),
         })),
         onModel: (done) =>
           onProgress?.({ doing: `${done} of ${stages.length} models`, fraction: done / stages.length }),
@@ -225,7 +226,7 @@ function cascadeToRun(
   told: ToldFaults,
 ): CascadeToRun {
   const stages = models.map(({ name }, i) => {
-    const { inputs = [], outputs = [] } = (profiles[i] as Loaded<'profile'>).value.model;
+    const { inputs = [], outputs = [] } = itemAt(profiles, i).value.model;
     return {
       name,
       next: [],
@@ -237,7 +238,7 @@ function cascadeToRun(
   const wordsOf = (specs: readonly { readonly name: string }[]) => specs.map(({ name }) => name).join(', ');
   const scored: { readonly of: string; readonly output: TensorSpec }[] = [];
   const scores = models.map(({ name, output }: CascadeModel, i) => {
-    const { inputs, outputs } = stages[i] as (typeof stages)[number];
+    const { inputs, outputs } = itemAt(stages, i);
     const at = `/models/${i}`;
     if (inputs.length === 0 || outputs.length === 0)
       told.add(fault(`${name}: its profile does not say the model's inputs and outputs`, `${at}/profile`));
@@ -262,7 +263,7 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
     records: path,
     samples: records.samples,
     models: certaintyQuality(records).map(({ accuracy, auroc, calibrationError }, i) => ({
-      name: records.models[i] as string,
+      name: itemAt(records.models, i),
       accuracy,
       ...(auroc === undefined ? {} : { auroc }),
       ...(calibrationError === undefined ? {} : { calibrationError }),

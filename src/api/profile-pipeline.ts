@@ -21,6 +21,7 @@ import {
   specInputs,
   writeWhole,
 } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import {
   type Fault,
   fault,
@@ -87,7 +88,7 @@ export async function profilePipeline(
   const head = [...specInputs(spec, undefined), ...loaded.map((one) => inputFile('profile', one, undefined))];
   if (samples.length === 0)
     return { document: { ...emittedHead('pipeline-profile', head), ...base, warnings: [] } };
-  const profiles = stages.map((one) => loaded[paths.indexOf(one)] as Loaded<'profile'>);
+  const profiles = stages.map((one) => itemAt(loaded, paths.indexOf(one)));
   const counted = await countedSamples(spec, profiles, options);
   const text = await changedText(spec, { output, shares: counted.shares });
   if (output !== undefined) await writeWhole(output, text);

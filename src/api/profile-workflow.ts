@@ -15,6 +15,7 @@ import {
   withTemporaryFolder,
   writeWhole,
 } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime } from '../execution/index.js';
 import {
@@ -83,7 +84,7 @@ export async function profileWorkflow(
     outputFiles({ output: asked.output }),
     loaded.flatMap((one) => profileInputs(one)),
   );
-  const profiles = named.map((one) => loaded[paths.indexOf(one)] as Loaded<'profile'>);
+  const profiles = named.map((one) => itemAt(loaded, paths.indexOf(one)));
   const recorded = await runsOf(spec, { profiles, asked }, options);
   await writeWhole(asked.output, await withOthers(asked, recorded.runs), { isUpdate: true });
   const files = [...recorded.files, recorded.program].map((file) => inputFile('samples', file, undefined));
@@ -204,10 +205,10 @@ async function runsOf(
     `profile ${spec.path}`,
     distinct.map((profile) => modelOfProfile(profile, { ...(signal && { signal }) })),
   );
-  const models = profiles.map((profile) => read[distinct.indexOf(profile)] as (typeof read)[number]);
+  const models = profiles.map((profile) => itemAt(read, distinct.indexOf(profile)));
   return withTemporaryFolder('samples', async (folder) => {
     const stages = spec.value.components.map(({ name }, i) => {
-      const { inputs = [], outputs = [] } = (profiles[i] as Loaded<'profile'>).value.model;
+      const { inputs = [], outputs = [] } = itemAt(profiles, i).value.model;
       return { name, outputs, inputs: inputs.map((input) => ({ ...input, from: [] })) };
     });
     const deployed = models.map((model) => model.deployed);

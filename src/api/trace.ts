@@ -8,7 +8,7 @@ import {
   refuseReplacing,
   StreamedFile,
 } from '../artifacts/index.js';
-import { largestOf, sorted } from '../collections/index.js';
+import { itemAt, largestOf, sorted } from '../collections/index.js';
 import {
   type DescribedTrace,
   type Fault,
@@ -263,9 +263,9 @@ async function described(
   await inSteps(read, ({ trace }) => summaries.push(summarizeTrace(trace, windowS)), 1);
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
   const traces = summaries.map((summary, i): DescribedTrace => {
-    const begunBefore = leftOutOf((read[i] as ReadTrace).trace);
+    const begunBefore = leftOutOf(itemAt(read, i).trace);
     return {
-      name: names[i] as string,
+      name: itemAt(names, i),
       share: summary.requests / requests,
       ...summary,
       ...(begunBefore === 0 ? {} : { begunBefore }),

@@ -145,7 +145,7 @@ async function describeLoaded(
     case 'workflow-plan':
       return describePlan(loaded as Loaded<PlanKind>, options);
     case 'bundle':
-      return describeBundle(loaded as Loaded<'bundle'>, options);
+      return describeBundle(loaded, options);
     case 'simulation-report':
     case 'simulation-sweep':
     case 'scheduler-comparison':

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt } from 'ajv';
+import { itemAt } from '../collections/index.js';
 import { MOST_FAULTS } from '../formats/index.js';
 
 /** MORE_ERRORS is the keyword of an error that stands for others, which are counted and not kept. */
@@ -63,12 +64,12 @@ export function countErrors(ajv: Ajv): void {
  */
 export function countedOnce(errors: ErrorObject[], before: number, start: number): number {
   const count = [...toldErrors(errors, before)].reduce((sum, error) => sum + standsFor(error), 0);
-  const last = errors[before - 1] as ErrorObject;
+  const last = itemAt(errors, before - 1);
   if (before > start && last.keyword === MORE_ERRORS) {
     (last as CountedErrors).params.count += count;
     errors.length = before;
   } else {
-    const { instancePath, schemaPath } = errors[before] as ErrorObject;
+    const { instancePath, schemaPath } = itemAt(errors, before);
     errors[before] = { keyword: MORE_ERRORS, instancePath, schemaPath, params: { count } };
     errors.length = before + 1;
   }
@@ -85,11 +86,11 @@ function standsFor(error: ErrorObject): number {
  */
 export function* toldErrors(errors: readonly ErrorObject[], from = 0): Generator<ErrorObject> {
   for (let i = errors.length - 1; i >= from; i--) {
-    const error = errors[i] as ErrorObject;
+    const error = itemAt(errors, i);
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     yield error;
     if (error.keyword !== 'oneOf') continue;
-    while (i > from && isWithin(errors[i - 1] as ErrorObject, error)) i--;
+    while (i > from && isWithin(itemAt(errors, i - 1), error)) i--;
   }
 }
 

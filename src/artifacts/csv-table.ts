@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse';
+import { itemAt } from '../collections/index.js';
 import {
   CSV_OPTIONS,
   type CsvLine,
@@ -91,7 +92,7 @@ export async function readCsvTable(
     if (faults.length > 0) return;
     const isWhole = record.length === header.length;
     const said = `has ${record.length} cells; the header has ${header.length}`;
-    read(isWhole ? places.map((place) => record[place] as string) : { wrong: said }, info.lines);
+    read(isWhole ? places.map((place) => itemAt(record, place)) : { wrong: said }, info.lines);
   });
   if (wrong.length > 0) return wrong;
   if (header === undefined) faults = headerFaults([], columns);

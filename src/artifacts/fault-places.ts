@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { Fault } from '../formats/index.js';
 import { readWhole } from './read-file.js';
 import { decodedText } from './text.js';
@@ -39,15 +40,15 @@ const LINE = / (?:at |\()line (\d+), column \d+\)?$/;
 /** toldPlace reads the place that a fault tells: `file#/pointer`, `file /pointer`, `/pointer`, `file:7`, `file:7 /pointer`, `line 7`, or `… at line 7, column 3` with or without brackets. */
 function toldPlace({ path, message }: Fault): { file?: string; line?: number; pointer?: string } {
   const lined = /^((?:(?! \/).)*\.\w+):(\d+)(?: \/.*)?$/.exec(path);
-  if (lined !== null) return { file: lined[1]!, line: Number(lined[2]) };
+  if (lined !== null) return { file: itemAt(lined, 1), line: Number(lined[2]) };
   const pointed = /^(?:(.+?)[ #])?(\/.*)$/.exec(path);
   const file = pointed?.[1];
   const line = LINE.exec(message)?.[1] ?? /^line (\d+)/.exec(path)?.[1];
   const atLine = line === undefined ? {} : { line: Number(line) };
   if (pointed !== null && (file !== undefined || !/\.\w+$/.test(path)))
-    return { ...(file === undefined ? {} : { file }), pointer: pointed[2]!, ...atLine };
+    return { ...(file === undefined ? {} : { file }), pointer: itemAt(pointed, 2), ...atLine };
   const numbered = /^(.+):(\d+)$/.exec(path);
-  if (numbered !== null) return { file: numbered[1]!, line: Number(numbered[2]) };
+  if (numbered !== null) return { file: itemAt(numbered, 1), line: Number(numbered[2]) };
   return atLine;
 }
 

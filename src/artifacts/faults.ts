@@ -1,4 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { itemAt } from '../collections/index.js';
 import {
   didYouMean,
   type Fault,
@@ -59,7 +60,7 @@ function armFaults(error: ErrorObject, validate: ValidateFunction): PointedFault
   const schemas = error.schema as readonly SchemaPart[];
   const chosen = chosenArm(schemas.map((schema) => referredTo(schema, validate)) as Arm[], { data, path });
   if ('fault' in chosen) return [chosen.fault];
-  const part = validatorOfPart(schemas[chosen.arm] as SchemaPart, validate);
+  const part = validatorOfPart(itemAt(schemas, chosen.arm), validate);
   if (part(data)) return [toFault(error)];
   return faultsOf(part).map((fault) => ({
     ...fault,

@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { fault, InputError } from '../formats/index.js';
+import { errorFields, fault, InputError } from '../formats/index.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
 import { beforeOutput, refuseReplacingAround } from './run-files.js';
 import { unwritable } from './save.js';
@@ -54,7 +54,7 @@ async function isLink(path: string): Promise<boolean> {
 }
 
 function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['ENOSPC', 'EDQUOT'].includes(errorFields(error).code ?? '');
 }
 
 /**

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { didYouMean, type Fault, shown } from '../formats/index.js';
 
 /** Arm is one alternative of a `oneOf`, with what distinguishes it from the others. */
@@ -21,16 +22,18 @@ export function chosenArm(
   const kinds = arms.map(kindOf);
   if (arms.every((arm, i) => arm.enum !== undefined || kinds[i] !== undefined))
     return armOfKind(arms, { data, path });
-  const taking = [...arms.keys()].filter((i) => typesOf(arms[i] as Arm).some((type) => isOfType(data, type)));
+  const taking = [...arms.keys()].filter((i) =>
+    typesOf(itemAt(arms, i)).some((type) => isOfType(data, type)),
+  );
   const [first] = taking;
   if (first === undefined)
     return { fault: { path, message: `must be ${typesText(arms)} (is ${shown(data)})` } };
   if (!isObject(data) || taking.length === 1) return { arm: first };
   const keys = Object.keys(data);
   if (keys.length === 0)
-    return { fault: { path, message: `lacks ${keysText(taking.map((i) => arms[i] as Arm))}` } };
+    return { fault: { path, message: `lacks ${keysText(taking.map((i) => itemAt(arms, i)))}` } };
   return {
-    arm: taking.reduce((best, i) => (fitsBetter(arms[i] as Arm, arms[best] as Arm, keys) ? i : best)),
+    arm: taking.reduce((best, i) => (fitsBetter(itemAt(arms, i), itemAt(arms, best), keys) ? i : best)),
   };
 }
 
@@ -48,7 +51,7 @@ function armOfKind(
   if (isObject(data) && kind === undefined) return { fault: { path, message: 'lacks "kind"' } };
   if (isObject(data) && words.includes(kind))
     return { fault: { path, message: `${kind} takes nothing more: give the word ${kind} alone` } };
-  if (arm !== -1) return { fault: { path, message: bareKind(String(kind), arms[arm] as Arm) } };
+  if (arm !== -1) return { fault: { path, message: bareKind(String(kind), itemAt(arms, arm)) } };
   const at = isObject(data) ? `${path}/kind` : path;
   return { fault: { path: at, message: unknownKind(kind, [...words, ...kinds]) } };
 }

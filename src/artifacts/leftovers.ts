@@ -1,6 +1,8 @@
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { itemAt } from '../collections/index.js';
+import { errorFields } from '../formats/index.js';
 
 /** temporaryBeside names the place beside a path where its successor is made. The name tells which process made it. */
 export function temporaryBeside(path: string): string {
@@ -35,7 +37,7 @@ function leftoverOf(name: string, target: string): { pid: number; kind: string }
   const prefix = `.${target}.`;
   if (!name.startsWith(prefix)) return undefined;
   const match = /^(\d{1,10})\.(tmp|old)$/.exec(name.slice(prefix.length));
-  return match === null ? undefined : { pid: Number(match[1]), kind: match[2] as string };
+  return match === null ? undefined : { pid: Number(match[1]), kind: itemAt(match, 2) };
 }
 
 /** Our folders in the system's temporary folder have these names, which tell which process made them. */
@@ -75,7 +77,7 @@ export function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    return errorFields(error).code !== 'ESRCH';
   }
 }
 

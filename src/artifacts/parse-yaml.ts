@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Document, LineCounter, Node, Pair, Scalar, YAMLParseError } from 'yaml';
+import type { Document, LineCounter, Node, Scalar, YAMLParseError } from 'yaml';
 import { pushAll, type Steps } from '../collections/index.js';
 import {
   type Fault,
@@ -146,7 +146,7 @@ function pointerOf(nodes: readonly unknown[], yaml: typeof import('yaml')): stri
   return nodes
     .map((node, i) => {
       if (yaml.isPair(node)) {
-        const key = String(((node as Pair).key as Scalar | null)?.value);
+        const key = String((node.key as Scalar | null)?.value);
         return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
       }
       return yaml.isSeq(node) ? `/${node.items.indexOf(nodes[i + 1])}` : '';

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { errorFields } from '../formats/index.js';
 import { kindOf, wordsOf } from './read-file.js';
 
 /** PartFault describes a fault of a file that another file names. */
@@ -27,7 +28,7 @@ export async function partFault(folder: string, path: string): Promise<PartFault
       return unusable('it is a link that leads outside the folder');
     return undefined;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code } = errorFields(error);
     if (code === undefined) throw error;
     if (code === 'ENOENT') return { isMissing: true, message: 'there is no such file' };
     return unusable(wordsOf(code) ?? `it cannot be read: ${code}`);

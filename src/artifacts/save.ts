@@ -7,6 +7,7 @@ import stringify from 'json-stringify-pretty-compact';
 import {
   type ArtifactKind,
   type ArtifactTypes,
+  errorFields,
   FORMAT_VERSION,
   fault,
   InputError,
@@ -177,7 +178,7 @@ function notPlain(path: string): InputError {
  * returns other errors as they are, with `path` set where the disk is full, and throws none.
  */
 export function unwritable(path: string, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
+  const { code } = errorFields(error);
   switch (code) {
     case 'ENOENT':
       return new InputError(`write ${path}`, [

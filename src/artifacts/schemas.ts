@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ValidateFunction } from 'ajv';
 import stringify from 'json-stringify-pretty-compact';
-import type { ArtifactKind } from '../formats/index.js';
+import { type ArtifactKind, errorFields } from '../formats/index.js';
 import { compiled, compiledKind, type Validators, WHOLE } from './compile-schema.js';
 import { countedOnce } from './counted-errors.js';
 import { completeSchema } from './schema-text.js';
@@ -40,7 +40,7 @@ function builtValidators(kind: ArtifactKind): Validators | undefined {
       countedOnce,
     );
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    if (errorFields(error).code !== 'MODULE_NOT_FOUND') throw error;
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { ArtifactKind } from '../formats/index.js';
 import { type PointedFault, pointedFaults } from './faults.js';
 import { type Arm, chosenArm } from './kind-faults.js';
@@ -164,7 +165,7 @@ class Schema {
   /** withoutFile chooses an alternative that names no file: where a file is missing, little else is reported. */
   private withoutFile(arms: readonly Part[]): Part {
     const namesNone = (arm: Part) => !this.resolved(arm).required?.some((key) => OUTER_KEYS.includes(key));
-    return arms.find(namesNone) ?? (arms[0] as Part);
+    return arms.find(namesNone) ?? itemAt(arms, 0);
   }
 
   private map(part: Part, way: 0 | 1): Record<string, unknown> {

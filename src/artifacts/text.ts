@@ -1,4 +1,4 @@
-import { fault, InputError } from '../formats/index.js';
+import { errorFields, fault, InputError } from '../formats/index.js';
 
 /** V8 holds no longer text as one string. */
 const MOST_TEXT_BYTES = 512 * 1024 * 1024 - 24;
@@ -25,7 +25,7 @@ export function decodedText(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
+    if (errorFields(error).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
     throw new InputError(`read ${path}`, [fault('it is not text in UTF-8')]);
   }
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { fault, InputError } from '../formats/index.js';
+import { errorFields, fault, InputError } from '../formats/index.js';
 
 /** The bytes that files of packing programs begin with. Files of gzip are unpacked. */
 const PACKED: readonly [name: string, bytes: readonly number[]][] = [
@@ -39,7 +39,7 @@ async function* gunzipped(pieces: AsyncIterable<Buffer>, path: string): AsyncGen
   try {
     for await (const piece of packed.pipe(gunzip)) yield piece as Buffer;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code } = errorFields(error);
     if (code === 'Z_BUF_ERROR') throw refusal(path, 'it is packed with gzip, and its end is missing');
     if (code?.startsWith('Z_')) throw refusal(path, 'it is packed with gzip, and damaged');
     throw error;

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { itemAt } from '../collections/index.js';
 import type { InputError } from '../formats/index.js';
 import type { CiCase, CiReport } from '../report/index.js';
 import { EXIT, type ExitCode } from './exit.js';
@@ -79,7 +80,7 @@ export async function refusedCase(
   faults: InputError['faults'],
 ): Promise<CiCase> {
   const { placesOf } = await import('../artifacts/index.js');
-  const says = message.split('\n')[0] as string;
+  const says = itemAt(message.split('\n'), 0);
   // A refusal begins with the file that its faults are of, where that is one.
   const named =
     /^Cannot (?:read|use|confirm|check) (?:the files that )?(.+?)(?: names| against its inputs)?:(?: |$)/.exec(

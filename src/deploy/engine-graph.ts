@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, lastOf, smallestOf } from '../collections/index.js';
 import type { Bundle, BundledDevice } from '../formats/index.js';
 import { NS_PER_MS, NS_PER_US } from '../formats/index.js';
 import {
@@ -122,10 +122,10 @@ export function engineGraphOf(
   const least = leastTimes(topology);
   const fullRests = fullRestTimes(topology);
   const stages = topology.pools.map((pool, i): EngineStage => {
-    const { inputs, outputs, certainty, answers, choices = [] } = wiring.parts[i] as PartWiring;
+    const { inputs, outputs, certainty, answers, choices = [] } = itemAt(wiring.parts, i);
     return {
-      name: names[i] as string,
-      part: parts[i] as PlanPart,
+      name: itemAt(names, i),
+      part: itemAt(parts, i),
       file: files[i]?.file ?? '',
       inputs,
       outputs,
@@ -134,17 +134,15 @@ export function engineGraphOf(
       next: nextOf(pool, topology, choices),
       choices,
       batch: pool.batch,
-      leastMs: (least[i] as number) / NS_PER_MS,
-      fullRestMs: (fullRests[i] as number) / NS_PER_MS,
+      leastMs: itemAt(least, i) / NS_PER_MS,
+      fullRestMs: itemAt(fullRests, i) / NS_PER_MS,
     };
   });
   const groups = groupsOf(topology, names, bundle.devices);
   const gears = engineGears(topology, groups);
   const models = applicationsOf(plan).map(({ name, throughputRps, heldRps, weight }, m): EngineModel => {
-    const { inputs, outputs, mayLackOutputs } = wiring.applications[
-      m
-    ] as (typeof wiring.applications)[number];
-    const { entries, sloNs } = topology.models[m] as Topology['models'][number];
+    const { inputs, outputs, mayLackOutputs } = itemAt(wiring.applications, m);
+    const { entries, sloNs } = itemAt(topology.models, m);
     return {
       name,
       sloMs: sloNs / NS_PER_MS,
@@ -154,8 +152,8 @@ export function engineGraphOf(
       maxRows: maxRowsOf(inputs, topology.pools, m),
       plannedRps: heldRps ?? throughputRps,
       weight,
-      routes: sharesOf(entries.map((entry) => (topology.pools[entry] as Pool).throughputRps)).map(
-        (share, i) => ({ entry: entries[i] as number, share }),
+      routes: sharesOf(entries.map((entry) => itemAt(topology.pools, entry).throughputRps)).map(
+        (share, i) => ({ entry: itemAt(entries, i), share }),
       ),
     };
   });
@@ -205,10 +203,10 @@ function nextOf(
 function leastTimes({ pools, routes }: Topology): Float64Array {
   const least = new Float64Array(pools.length);
   for (let i = pools.length - 1; i >= 0; i--) {
-    const { latencyNs, classes, edges } = pools[i] as Pool;
-    const own = smallestOf((classes ?? [{ latencyNs }]).map((one) => one.latencyNs[0] as number));
+    const { latencyNs, classes, edges } = itemAt(pools, i);
+    const own = smallestOf((classes ?? [{ latencyNs }]).map((one) => itemAt(one.latencyNs, 0)));
     const later =
-      routes.kind === 'cascade' ? [] : edges.filter(({ to }) => to > i).map(({ to }) => least[to] as number);
+      routes.kind === 'cascade' ? [] : edges.filter(({ to }) => to > i).map(({ to }) => itemAt(least, to));
     least[i] = own + Math.max(0, largestOf(later));
   }
   return least;
@@ -222,15 +220,15 @@ function fullRestTimes({ pools, routes }: Topology): Float64Array {
   const rests = new Float64Array(pools.length);
   const works: Float64Array[] = [];
   for (let i = pools.length - 1; i >= 0; i--) {
-    const { batch, latencyNs, edges } = pools[i] as Pool;
+    const { batch, latencyNs, edges } = itemAt(pools, i);
     const later = routes.kind === 'cascade' ? [] : edges.filter(({ to }) => to > i);
     works[i] = Float64Array.from({ length: batch }, (_, b) => {
       const ways = later.map(({ to }) => {
-        const work = works[to] as Float64Array;
-        return work[Math.min(b, work.length - 1)] as number;
+        const work = itemAt(works, to);
+        return itemAt(work, Math.min(b, work.length - 1));
       });
       rests[i] = Math.max(0, largestOf(ways));
-      return (latencyNs[b] as number) + (rests[i] as number);
+      return itemAt(latencyNs, b) + itemAt(rests, i);
     });
   }
   return rests;
@@ -268,7 +266,7 @@ function alikeDevices({ devices }: Topology): Alike[] {
     groups.set(key, group);
     group.devices.push(i);
   });
-  return [...groups.values()].sort((a, b) => (a.held[0] as number) - (b.held[0] as number));
+  return [...groups.values()].sort((a, b) => itemAt(a.held, 0) - itemAt(b.held, 0));
 }
 
 function heldBy({ pool, otherPools = [] }: VirtualDevice): number[] {
@@ -282,15 +280,15 @@ function groupsOf(
 ): DeviceGroup[] {
   const alike = alikeDevices(topology);
   const rateIn = ({ devices, ...group }: Alike, pool: number): number => {
-    const latencies = latencyIn(topology.pools[pool] as Pool, group);
-    return (devices.length * latencies.length) / (latencies.at(-1) as number);
+    const latencies = latencyIn(itemAt(topology.pools, pool), group);
+    return (devices.length * latencies.length) / lastOf(latencies);
   };
   const named = unique(alike.map((group) => groupName(group, alike, names)));
   return alike.map((group, g): DeviceGroup => {
     const { deviceClass, virtual, devices, held } = group;
     const run = runs[deviceClass];
     return {
-      name: named[g] as string,
+      name: itemAt(named, g),
       deviceClass,
       virtual,
       replicas: devices.length,
@@ -300,10 +298,10 @@ function groupsOf(
         const shares = sharesOf(holders.map((one) => rateIn(one, stage)));
         return {
           stage,
-          latencyMs: Array.from(latencyIn(topology.pools[stage] as Pool, group), (ns) =>
+          latencyMs: Array.from(latencyIn(itemAt(topology.pools, stage), group), (ns) =>
             rounded(ns / NS_PER_MS),
           ),
-          share: shares[holders.indexOf(group)] as number,
+          share: itemAt(shares, holders.indexOf(group)),
         };
       }),
     };
@@ -314,7 +312,7 @@ function groupsOf(
 function groupName(group: Alike, all: readonly Alike[], names: readonly string[]): string {
   const [stage] = group.held as [number];
   const isOnly = group.held.length === 1 && all.filter(({ held }) => held.includes(stage)).length === 1;
-  if (isOnly) return names[stage] as string;
+  if (isOnly) return itemAt(names, stage);
   const size = group.virtual === 1 ? '' : `_${group.virtual}`;
   return `${group.held.map((one) => names[one]).join('_')}_on_${engineName(group.deviceClass)}${size}`;
 }
@@ -349,7 +347,7 @@ function engineGears(topology: Topology, groups: readonly DeviceGroup[]): Engine
         shares: groups.flatMap(({ stages }, group) => {
           const held = stages.find(({ stage }) => stage === pool);
           if (held === undefined) return [];
-          const devices = (topology.pools[pool] as Pool).devices;
+          const devices = itemAt(topology.pools, pool).devices;
           const planned = alike[group]?.devices.reduce(
             (sum, device) => sum + (shares?.[devices.indexOf(device)] ?? 0),
             0,

@@ -1,5 +1,6 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { itemAt } from '../collections/index.js';
 import { bundledFile, planOf, type StagePlan } from '../plans/index.js';
 import type { WrittenParts } from './written-parts.js';
 
@@ -26,7 +27,7 @@ export async function placeParts(
   const { partitions, stages = [] } = written;
   for (const [i, part] of planOf(plan).parts(plan).entries()) {
     const entry = bundledFile(part, written) as (typeof partitions)[number] | (typeof stages)[number];
-    const file = paths[i] as string;
+    const file = itemAt(paths, i);
     const at = dirname(file);
     await mkdir(join(folder, at), { recursive: true });
     await copyFile(join(folder, entry.file), join(folder, file));

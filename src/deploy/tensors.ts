@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   fault,
   InputError,
@@ -66,7 +67,7 @@ export function profiledCuts({ blocks }: Profile): Cut[] {
     .flatMap(({ tensors }, k) =>
       tensors === undefined
         ? []
-        : [{ position: before[k + 1] as number, tensors: tensors.map(({ name }) => name) }],
+        : [{ position: itemAt(before, k + 1), tensors: tensors.map(({ name }) => name) }],
     );
 }
 
@@ -80,7 +81,7 @@ export function nodeRange(
   { from, to }: { from: number; to: number },
 ): { from: number; to: number } {
   const before = layersBeforeBlocks(profile.blocks);
-  const range = { from: before[from] as number, to: before[to] as number };
+  const range = { from: itemAt(before, from), to: itemAt(before, to) };
   const named = profile.blocks.slice(from, to).flatMap((block) => block.nodes ?? []);
   const there = graph.graph.nodes.slice(range.from, range.to).map((node) => node.name);
   const differs = named.findIndex((name, i) => name !== there[i]);

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { itemAt } from '../collections/index.js';
 import {
   type BundledComponent,
   type BundledModel,
@@ -124,12 +125,12 @@ async function exportedModels(
     if (one.status === 'fulfilled') return [];
     if (!(one.reason instanceof InputError)) throw one.reason;
     return one.reason.faults.map(({ path, message }) =>
-      fault(message, `${(programs[i] as BundledProgram).workflow}: ${path}`),
+      fault(message, `${itemAt(programs, i).workflow}: ${path}`),
     );
   });
   if (faults.length > 0)
     throw new InputError('deploy the programs', faults, 'docs/programs.md says how programs are written.');
-  return hosts.map(({ face }, i) => ({ name: (programs[i] as BundledProgram).workflow, ...sentFace(face) }));
+  return hosts.map(({ face }, i) => ({ name: itemAt(programs, i).workflow, ...sentFace(face) }));
 }
 
 const NO_DRIVER = { called: () => {}, wanted: () => {}, ended: () => {} };

@@ -1,3 +1,4 @@
+import { lastOf } from '../collections/index.js';
 import {
   BYTES_PER_GIB,
   type ComponentOnClass,
@@ -173,7 +174,7 @@ function onClass(
 ): OnClass {
   const measured = { device: profile.devices[device] as DeviceProfile, virtual: 1 };
   const sizes = measuredBatches(measured);
-  const last = sizes.at(-1) as number;
+  const last = lastOf(sizes);
   const { name, maxBatch } = component;
   const batch = Math.min(last, maxBatch ?? Math.max(mostRows, steadyBatch(timesOf(measured, last))));
   const { loadGBps, diskGBps } = cluster.devices[device] ?? {};

@@ -1,4 +1,4 @@
-import { NONE } from '../collections/index.js';
+import { itemAt, NONE } from '../collections/index.js';
 import type { DeviceRooms } from './rooms.js';
 
 /**
@@ -10,7 +10,7 @@ import type { DeviceRooms } from './rooms.js';
  */
 export function placeByWork(rooms: DeviceRooms, rowsPerNs: readonly number[]): number[] {
   const [called, uncalled] = [true, false].map((isCalled) =>
-    [...rooms.components.keys()].filter((component) => (rowsPerNs[component] as number) > 0 === isCalled),
+    [...rooms.components.keys()].filter((component) => itemAt(rowsPerNs, component) > 0 === isCalled),
   ) as [number[], number[]];
   const lacking = [...placeEach(rooms, called), ...placeEach(rooms, uncalled)];
   const loads = new Loads(rooms, rowsPerNs);
@@ -79,12 +79,12 @@ class Loads {
 
   /** need is the share of the time in which each device that holds a component is busy with it. */
   need(component: number): number {
-    return this.needs[component] as number;
+    return itemAt(this.needs, component);
   }
 
   /** ofAll is the share of the time in which a device is busy. */
   ofAll(device: number): number {
-    return this.ofDevice[device] as number;
+    return itemAt(this.ofDevice, device);
   }
 
   /** took counts again after a device has taken a component. */
@@ -98,7 +98,7 @@ class Loads {
 
   private needNow(component: number): number {
     const { rooms, rowsPerNs } = this;
-    const wanted = rowsPerNs[component] as number;
+    const wanted = itemAt(rowsPerNs, component);
     const rows = rooms.holders(component).reduce((sum, d) => sum + rooms.rowsPerNs(d, component), 0);
     return wanted === 0 || rows === 0 ? 0 : wanted / rows;
   }

@@ -1,4 +1,4 @@
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
 import type { PlannedComponent, Run } from '../formats/index.js';
 
 /** InputBytes says by component the most bytes that a task of it takes, and that a full batch of such tasks takes. */
@@ -25,10 +25,7 @@ export function mostInputBytes(runs: Iterable<Run>, components: readonly Planned
   return {
     taskInputBytes: ofTask,
     batchInputBytes: components.map(({ classes }, c) =>
-      Math.max(
-        ofTask[c] as number,
-        (ofRow[c] as number) * largestOf([0, ...classes.map(({ batch }) => batch)]),
-      ),
+      Math.max(itemAt(ofTask, c), itemAt(ofRow, c) * largestOf([0, ...classes.map(({ batch }) => batch)])),
     ),
   };
 }

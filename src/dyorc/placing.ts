@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { GivenDevices, OpenCluster, PlannedComponent, WorkflowDevice } from '../formats/index.js';
 import { type BareDevice, byGroup } from './devices.js';
 import { placeByWork } from './initial-placement.js';
@@ -43,7 +44,7 @@ export function placedByTime(problem: PlacingProblem, heldNs: HeldTimes): Placed
   const used = rowsPerNs.flatMap((rows, component) => (rows > 0 ? [component] : []));
   const placed = firstPlaced([batchInputBytes, taskInputBytes], (inputBytes) =>
     placedInGroups(problem, inputBytes, (rooms, places) => {
-      const heldHere: HeldTimes = (device, component) => heldNs(places[device] as number, component);
+      const heldHere: HeldTimes = (device, component) => heldNs(itemAt(places, device), component);
       const found = placeLongestHeld(rooms, heldHere, used);
       return found.isPlaced ? [] : found.lacking;
     }),
@@ -79,9 +80,9 @@ function placedInGroups(
 ): Placed {
   const holds = new Map<number, string[]>();
   const lacking = new Set<string>();
-  const nameOf = (component: number): string => (components[component] as PlannedComponent).name;
+  const nameOf = (component: number): string => itemAt(components, component).name;
   for (const places of byGroup(devices)) {
-    const own = places.map((d) => devices[d] as BareDevice);
+    const own = places.map((d) => itemAt(devices, d));
     const rooms = new DeviceRooms({ components, cluster, devices: own }, inputBytes);
     for (const component of place(rooms, places)) lacking.add(nameOf(component));
     for (const [i, d] of places.entries()) holds.set(d, rooms.heldBy(i).map(nameOf));

@@ -1,4 +1,4 @@
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
 import {
   aliasFaults,
   counted,
@@ -85,7 +85,7 @@ export function resolveWorkflows(
     spec.components.map((component, c) => ({
       component,
       mostRows: rows.get(component.name) ?? 1,
-      ...(profiles[c] as WorkflowFiles['profiles'][number]),
+      ...itemAt(profiles, c),
     })),
     cluster,
   );

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type {
   OpenCluster,
   PlannedComponent,
@@ -56,7 +57,7 @@ export class PlacementTrials {
     const inputBytes = mostInputBytes([...training.flat(), ...this.requests(WORKFLOW_SEED).runs], components);
     this.inputBytes = inputBytes;
     this.components = components.map((component, c) =>
-      withRoom(component, inputBytes.taskInputBytes[c] as number, cluster),
+      withRoom(component, itemAt(inputBytes.taskInputBytes, c), cluster),
     );
     this.workflows = workflows.map(({ name, sloMs, share, source }, w) => ({
       name,
@@ -81,7 +82,7 @@ export class PlacementTrials {
 
   /** called lists the names of the components that some request calls. */
   called(): string[] {
-    return this.components.flatMap(({ name }, c) => ((this.rowsPerNs[c] as number) > 0 ? [name] : []));
+    return this.components.flatMap(({ name }, c) => (itemAt(this.rowsPerNs, c) > 0 ? [name] : []));
   }
 
   /** requests gives the requests of a seed. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
+import { itemAt } from '../collections/index.js';
 import { type Device, deviceText } from './device.js';
 import { ExecutionError } from './errors.js';
 import { allowedCores, tasksetPath } from './host.js';
@@ -57,7 +58,7 @@ export function startChild(device: Device, { kind, virtual, cores }: ChildOption
   // With this flag, tensors that a model leaves behind are freed when the model is released, not some time later.
   const node = [process.execPath, '--expose-gc', entry];
   const command = pinned === undefined ? node : [tasksetPath()!, '-c', pinned.join(','), ...node];
-  const child = spawn(command[0]!, command.slice(1), {
+  const child = spawn(itemAt(command, 0), command.slice(1), {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(kind === 'components' ? ['pipe' as const] : [])],
     detached: process.platform !== 'win32',
     windowsHide: true,

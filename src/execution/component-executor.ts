@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { withTemporaryFolder } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import type { Exit } from './child-process.js';
 import {
   type AskedTask,
@@ -194,7 +195,7 @@ export class CallingExecutor implements ComponentExecutor {
     const told = bytes.map((of) => ({ bytes: of, outputs: {} as Tensors }));
     for (const [text, tensor] of Object.entries(outputs)) {
       const { i, name } = taskOfTensor(text);
-      told[i]!.outputs[name] = tensor;
+      itemAt(told, i).outputs[name] = tensor;
     }
     return { ...times, tasks: told };
   }

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { type Fault, InputError } from '../formats/index.js';
 import { hostThreads } from './host.js';
 
@@ -37,11 +38,11 @@ const GRAMMAR =
  */
 export function parseDevice(text: string): NamedDevice {
   const named = /^([^=,:]*)=(.*)$/s.exec(text);
-  const [place = '', ...options] = (named === null ? text : named[2]!).split(',');
+  const [place = '', ...options] = (named === null ? text : itemAt(named, 2)).split(',');
   const [provider = '', ...rest] = place.split(':');
   const argument = rest.length === 0 ? undefined : rest.join(':');
   const faults: Fault[] = [];
-  const className = named === null ? text : named[1]!.trim();
+  const className = named === null ? text : itemAt(named, 1).trim();
   if (className === '') faults.push(wrong('the class has no name'));
   if (className in {})
     faults.push(wrong(`a class cannot be called ${className}: every JavaScript object has that name`));

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 /** The size of a piece is a multiple of this, so that similar bodies and batches share. */
 export const CLASS_BYTES = 64 * 1024;
 
@@ -51,7 +52,7 @@ export class MemoryPool {
   }
 
   private remove(i: number): ArrayBuffer {
-    const piece = this.kept.splice(i, 1)[0]!;
+    const piece = itemAt(this.kept.splice(i, 1), 0);
     this.keptBytes -= piece.byteLength;
     return piece;
   }
@@ -59,7 +60,7 @@ export class MemoryPool {
 
 /** uncleared allocates memory that is not cleared and belongs to no pool, so that it can move between threads. */
 export function uncleared(bytes: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer;
+  return Buffer.allocUnsafeSlow(bytes).buffer;
 }
 
 function classOf(bytes: number): number {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { itemAt } from '../collections/index.js';
 import { monotonicNs } from './clock.js';
 import type { Executor } from './executor.js';
 import { freeMemory } from './free-memory.js';
@@ -51,7 +52,7 @@ export async function measureRotation(
   for (let rotations = 1; ; rotations++) {
     for (const [i, part] of parts.entries()) {
       if (pauseMs > 0) await sleep(pauseMs);
-      turns[i]!.push(await timedRun(executor, part));
+      itemAt(turns, i).push(await timedRun(executor, part));
     }
     const elapsedMs = (monotonicNs() - beginNs) / 1e6;
     if (elapsedMs >= maxMs || (rotations >= minRuns && elapsedMs >= minMs)) break;

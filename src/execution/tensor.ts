@@ -1,4 +1,5 @@
 import { setFloat16 } from '@petamoriken/float16';
+import { itemAt } from '../collections/index.js';
 import { InputError } from '../formats/index.js';
 import { DTYPES, type DtypeInfo, dtypeInfo, STRING_DTYPE } from './dtype.js';
 import type { Tensors } from './protocol.js';
@@ -46,7 +47,7 @@ export function textFault({ data }: TensorData): string | undefined {
   if (!isStrings(data)) return undefined;
   const odd = data.findIndex((text) => text.includes('\0') || HALF_A_PAIR.test(text));
   if (odd < 0) return undefined;
-  return data[odd]!.includes('\0')
+  return itemAt(data, odd).includes('\0')
     ? `string ${odd} holds a NUL, at which ONNX Runtime for Node would end it`
     : `string ${odd} holds half a surrogate pair, which is no Unicode text`;
 }

@@ -114,6 +114,14 @@ export class InterruptedError extends Error {
   override readonly name = 'AbortError';
 }
 
+/**
+ * errorFields gives the fields that a caught value has as an error of the system: its message, and its code, call and
+ * path where it has them. What is no object has none. It throws nothing.
+ */
+export function errorFields(caught: unknown): Partial<NodeJS.ErrnoException> {
+  return typeof caught === 'object' && caught !== null ? caught : {};
+}
+
 /** LibraryOption is an option of the library, as the place of a fault or a part of a sentence. */
 export interface LibraryOption {
   readonly option: string;

@@ -90,6 +90,7 @@ export {
 export {
   CheckFailedError,
   distinctFaults,
+  errorFields,
   type Fault,
   type FaultPlace,
   fault,

@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../collections/index.js';
 import type { NoPlanReason } from '../formats/index.js';
 import {
   type ClassAnswer,
@@ -113,16 +113,16 @@ function answersOf(question: FamilyQuestion): ClassAnswer[] {
   const isAnswered = () => answers.some((answer) => 'solution' in answer);
   if (!isAnswered())
     answers = asked.map(({ asked, solve }, i) => {
-      const answer = answers[i] as GearAnswer;
+      const answer = itemAt(answers, i);
       const isOpen = answer.status === 'undecided' && answer.notHeld === undefined;
       return isOpen ? searchedThrough(asked, answer, solve) : answer;
     });
   if (!isAnswered())
     answers = asked.map(({ asked, solve }, i) => {
-      const answer = answers[i] as GearAnswer;
+      const answer = itemAt(answers, i);
       return 'solution' in answer ? answer : withSurpassed(asked, answer, solve);
     });
-  return asked.map(({ of }, i) => ({ of, answer: answers[i] as GearAnswer }));
+  return asked.map(({ of }, i) => ({ of, answer: itemAt(answers, i) }));
 }
 
 /** proofOf is the bound on the value of plans on a class, with its scope; undefined where there are none. */

@@ -1,3 +1,4 @@
+import { lastOf } from '../collections/index.js';
 import { bestGear, holdsCheapest, type RangeGear, type SearchedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { accuracyOf, type RangeFault } from './loop.js';
@@ -40,7 +41,7 @@ export class BestFound {
     const { all } = this.how;
     const gears = new Array<RangeGear>(problem.ranges.length);
     const order = [...problem.ranges.keys()];
-    const top = order.at(-1) as number;
+    const top = lastOf(order);
     const isRising = !all && holdsCheapest(this.searched, { range: top, placement, busy });
     let from = 0;
     let hope = bound;

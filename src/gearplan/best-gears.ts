@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { GearScope } from '../formats/index.js';
 import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';
@@ -99,9 +100,9 @@ export function bestGear(
 ): RangeGear | { readonly error: GearError } {
   const { problem, frontier, trials } = searched;
   const { range, placement, busy, all = false, from = 0 } = question;
-  const rps = (problem.ranges[range] as GearProblem['ranges'][number]).toRps;
+  const rps = itemAt(problem.ranges, range).toRps;
   const tryAt = (index: number): RangeGear | undefined => {
-    const cascade = frontier[index] as Cascade;
+    const cascade = itemAt(frontier, index);
     if (rps * (busy[index] as number) > 1 || cascade.floorNs > problem.latencyNs) return undefined;
     const tried = trials.try(range, cascade, placement);
     return 'gear' in tried ? { index, gear: tried.gear } : undefined;
@@ -140,7 +141,7 @@ function isEasier(
 ): boolean {
   return (
     (busy[index] as number) <= (1 - LEAST_SAVING) * (busy[than] as number) ||
-    (frontier[index] as Cascade).floorNs < (frontier[than] as Cascade).floorNs
+    itemAt(frontier, index).floorNs < itemAt(frontier, than).floorNs
   );
 }
 

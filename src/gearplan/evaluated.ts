@@ -1,4 +1,4 @@
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import {
   type Fault,
   fault,
@@ -15,7 +15,7 @@ import { levelsOf } from './levels.js';
 import { accuracyOf } from './loop.js';
 import { fitsDevice, type ModelPlacement } from './placement.js';
 import { gearPlanBodyOf } from './plan.js';
-import type { FamilyModel, GearProblem } from './problem.js';
+import type { GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
@@ -122,9 +122,9 @@ class ChosenPlan {
   ): Fault[] {
     return thresholds.flatMap((threshold, step) => {
       const model = models[step] as number;
-      const tried = levels[model] as readonly number[];
+      const tried = itemAt(levels, model);
       if (tried.some((one) => same(one, threshold))) return [];
-      const { name } = this.of.problem.models[model] as FamilyModel;
+      const { name } = itemAt(this.of.problem.models, model);
       const at = `/gears/${range}/cascade/${step}/threshold`;
       return [fault(`is ${threshold}; of ${name} its records give ${nearest(tried, threshold)}`, at)];
     });
@@ -161,7 +161,7 @@ class ChosenPlan {
         this.gears.push({ index, gear: found.gear });
         return [];
       }
-      const { toRps } = problem.ranges[index] as GearProblem['ranges'][number];
+      const { toRps } = itemAt(problem.ranges, index);
       const { by, model } = found.error;
       const needs = by === 'load' ? 'more time than there is' : 'longer than is promised';
       const said = `takes ${needs} at ${toRps} requests/s, most of all for ${problem.models[model]?.name}`;

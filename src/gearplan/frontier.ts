@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { GearScope } from '../formats/index.js';
 import { type Archive, type Kept, SetArchive, undominated, WorkArchive, withoutWorse } from './archive.js';
 import { type Cascade, workOf } from './cascade.js';
@@ -177,7 +178,7 @@ class SpaceSearch {
         return undefined;
     let most = this.samples;
     if (!layers.every(({ grids }) => isWhole(grids))) {
-      const byWork = (layers[0] as Layer).cascades;
+      const byWork = itemAt(layers, 0).cascades;
       const found = this.sweep(byWork) ? this.mostRight(all, byWork) : undefined;
       if (found === undefined) return undefined;
       most = found;
@@ -231,7 +232,7 @@ class SpaceSearch {
     const { models: family, quantile } = this.space;
     for (const models of all) {
       if (models.length > 1 && this.interrupted()) return false;
-      const own = models.slice(0, -1).map((model) => grids[model] as Thresholds);
+      const own = models.slice(0, -1).map((model) => itemAt(grids, model));
       telling(new Sequence({ family, models, quantile, grids: own }));
     }
     return true;

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { FamilyModel } from './problem.js';
 import type { ClassProblem, ResolvedCascade } from './resolve.js';
 
@@ -20,7 +21,7 @@ export class KnownModels {
 }
 
 function areSame(some: readonly FamilyModel[], others: readonly FamilyModel[]): boolean {
-  return some.length === others.length && some.every((one, i) => isSame(one, others[i] as FamilyModel));
+  return some.length === others.length && some.every((one, i) => isSame(one, itemAt(others, i)));
 }
 
 function isSame(one: FamilyModel, other: FamilyModel): boolean {

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { atMostAll, type RangeGear, type SearchedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { type ModelPlacement, modelLoads, prunedPlacement } from './placement.js';
@@ -87,7 +88,7 @@ function assignCascades(
 ): RangeFault | undefined {
   if (error === undefined) return undefined;
   const { range, by } = error;
-  const now = frontier[state.assigned[range] as number] as Cascade;
+  const now = itemAt(frontier, state.assigned[range] as number);
   const next = frontier.findIndex(
     (cascade, index) =>
       index > (state.assigned[range] as number) &&
@@ -113,7 +114,7 @@ function placeModels(
     state.atLeast = state.atLeast.with(error.model, has + 1);
   }
   const loads = ranges.map(({ toRps }, range) =>
-    modelLoads(models, frontier[state.assigned[range] as number] as Cascade, toRps),
+    modelLoads(models, itemAt(frontier, state.assigned[range] as number), toRps),
   );
   const placed = prunedPlacement({ models, devices, memoryBytes, loads, atLeast: state.atLeast });
   if ('error' in placed) return error ?? { ...placed.error, by: 'load' };
@@ -142,8 +143,7 @@ export function accuracyOf(
   gears: readonly Pick<RangeGear, 'index'>[],
 ): number {
   const sum = ranges.reduce(
-    (all, { share }, range) =>
-      all + share * (frontier[(gears[range] as RangeGear).index] as Cascade).accuracy,
+    (all, { share }, range) => all + share * itemAt(frontier, (gears[range] as RangeGear).index).accuracy,
     0,
   );
   return atMostAll(sum);

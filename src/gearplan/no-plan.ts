@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import {
   counted,
   type GearScope,
@@ -162,7 +162,7 @@ function inaccurate(
 }
 
 function lostAt({ ranges, models }: GearProblem, { range, model }: RangeFault) {
-  const { fromRps, toRps } = ranges[range] as GearProblem['ranges'][number];
+  const { fromRps, toRps } = itemAt(ranges, range);
   const loads = `from ${rounded(fromRps)} to ${rounded(toRps)} requests/s`;
   return { loads, rps: toRps, model: models[model]?.name ?? '' };
 }

@@ -1,8 +1,7 @@
+import { itemAt } from '../collections/index.js';
 import { LinearModel, type Term } from '../milp/index.js';
 import type { LoadedCascades } from './best-gears.js';
-import type { Cascade } from './cascade.js';
 import { type ModelPlacement, maximalSets } from './placement.js';
-import type { LoadRange } from './problem.js';
 
 /** Accuracy is counted in parts of 10,000, so that a solver's tolerances are small beside it. */
 export const ACCURACY_PARTS = 1e4;
@@ -111,24 +110,23 @@ export class PlacementModel {
   /** work is the time that a set of models needs for a choice, in devices. */
   private work({ range, index }: Choice, models: number): number {
     const { problem, loads } = this.searched;
-    const { toRps } = problem.ranges[range] as LoadRange;
+    const { toRps } = itemAt(problem.ranges, range);
     let sum = 0;
-    for (const [model, work] of (loads[index] as Float64Array).entries())
-      if ((models >> model) & 1) sum += work;
+    for (const [model, work] of itemAt(loads, index).entries()) if ((models >> model) & 1) sum += work;
     return toRps * sum;
   }
 
   /** lostBy is the accuracy that a choice loses against the most accurate cascade, in parts of 10,000. */
   lostBy({ range, index }: Choice): number {
     const { problem, frontier } = this.searched;
-    const lost = (frontier[0] as Cascade).accuracy - (frontier[index] as Cascade).accuracy;
-    return ACCURACY_PARTS * (problem.ranges[range] as LoadRange).share * lost;
+    const lost = itemAt(frontier, 0).accuracy - itemAt(frontier, index).accuracy;
+    return ACCURACY_PARTS * itemAt(problem.ranges, range).share * lost;
   }
 
   /** mostAccuracy is the accuracy where the most accurate cascade serves all loads. */
   get mostAccuracy(): number {
     const { problem, frontier } = this.searched;
-    return problem.ranges.reduce((sum, { share }) => sum + share, 0) * (frontier[0] as Cascade).accuracy;
+    return problem.ranges.reduce((sum, { share }) => sum + share, 0) * itemAt(frontier, 0).accuracy;
   }
 
   /**
@@ -163,7 +161,7 @@ export class PlacementModel {
   /** loadOf is the time that each model needs in a range, by the cascades that a solution gives it. */
   private loadOf(range: number, values: Float64Array): Float64Array {
     const { problem, loads } = this.searched;
-    const { toRps } = problem.ranges[range] as LoadRange;
+    const { toRps } = itemAt(problem.ranges, range);
     const load = new Float64Array(problem.models.length);
     for (const [i, choice] of this.choices.entries()) {
       const part = values[this.sets.length + i] as number;

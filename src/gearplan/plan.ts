@@ -1,4 +1,4 @@
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
 import {
   type AccuracyInterval,
   type CascadeSpec,
@@ -118,7 +118,7 @@ function accuracyAlone({ correct }: FamilyModel): number {
  * spreads no wider than a share.
  */
 export function intervalOf(accuracy: number, { models }: Pick<GearProblem, 'models'>): AccuracyInterval {
-  const samples = (models[0] as FamilyModel).correct.length;
+  const samples = itemAt(models, 0).correct.length;
   const { low, high } = shareOf(accuracy * samples, samples);
   return { low, high, samples };
 }
@@ -142,7 +142,7 @@ class PlanWriter {
   constructor(private readonly planned: PlannedFamily) {
     const { problem, choice } = planned.solution;
     this.problem = problem;
-    this.cascades = choice.gears.map(({ index }) => choice.cascades[index] as Cascade);
+    this.cascades = choice.gears.map(({ index }) => itemAt(choice.cascades, index));
     const used = this.cascades.reduce((set, { models }) => models.reduce((all, m) => all | (1 << m), set), 0);
     this.used = problem.models.flatMap((_, model) => ((used >> model) & 1 ? [model] : []));
     this.held = choice.placement.map((set) => set & used).filter((set) => set !== 0);
@@ -152,8 +152,8 @@ class PlanWriter {
     const { spec, files, of } = this.planned;
     return this.used.map((model) => {
       const at = of.order[model] as number;
-      const { profile } = files.profiles[at] as CascadeFiles['profiles'][number];
-      const family = this.problem.models[model] as FamilyModel;
+      const { profile } = itemAt(files.profiles, at);
+      const family = itemAt(this.problem.models, model);
       const { latencyNs, name } = family;
       const alone = accuracyAlone(family);
       const bytes = weightBytes(profile);
@@ -192,8 +192,8 @@ class PlanWriter {
   profileNotes(): string[] {
     const { files, of } = this.planned;
     return this.used.flatMap((model) => {
-      const { profile } = files.profiles[of.order[model] as number] as CascadeFiles['profiles'][number];
-      const { latencyNs, name } = this.problem.models[model] as FamilyModel;
+      const { profile } = itemAt(files.profiles, of.order[model] as number);
+      const { latencyNs, name } = itemAt(this.problem.models, model);
       const used = classFigures(profile, { device: of.device, virtual: 1, batch: latencyNs.length });
       return [...servingNotes(name, profile.model), ...measurementNotes(name, profile, [used])];
     });
@@ -202,8 +202,8 @@ class PlanWriter {
   gears(): Gear[] {
     const { ranges, models } = this.problem;
     return this.planned.solution.choice.gears.map((chosen, range): Gear => {
-      const { fromRps, toRps, share } = ranges[range] as GearProblem['ranges'][number];
-      const cascade = this.cascades[range] as Cascade;
+      const { fromRps, toRps, share } = itemAt(ranges, range);
+      const cascade = itemAt(this.cascades, range);
       const load = modelLoads(models, cascade, toRps);
       const limit = this.limit(range, chosen);
       const headroom = this.problem.headroom?.[range] ?? 0;
@@ -232,7 +232,7 @@ class PlanWriter {
       visits: cascade.visits[step] as number,
       minQueue: gear.minQueues[step] as number,
       loadShares: this.held.flatMap((set, device) =>
-        (set >> model) & 1 ? [(shares[model] as Float64Array)[device] as number] : [],
+        (set >> model) & 1 ? [itemAt(shares, model)[device] as number] : [],
       ),
     }));
   }

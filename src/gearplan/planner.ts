@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { GearScope } from '../formats/index.js';
 import { ACCURACY_ROUNDING, BestFound, type FoundPlan, UNDECIDED } from './best-found.js';
 import {
@@ -155,7 +156,7 @@ function drawn(
     const placement = placements[integer(placements.length)] as ModelPlacement;
     const gears = problem.ranges.map((_, range) => {
       const index = integer(frontier.length);
-      const tried = trials.try(range, frontier[index] as Cascade, placement);
+      const tried = trials.try(range, itemAt(frontier, index), placement);
       return 'gear' in tried ? { index, gear: tried.gear } : undefined;
     });
     const held = gears.filter((gear) => gear !== undefined);

@@ -261,8 +261,7 @@ function p95Of(runs: readonly PromisedRun[]): number {
   const times = new Float64Array(runs.reduce((sum, { latenciesNs }) => sum + latenciesNs.length, 0));
   let count = 0;
   for (const { latenciesNs } of runs)
-    for (let i = 0; i < latenciesNs.length; i++) {
-      const ns = latenciesNs[i] as number;
+    for (const ns of latenciesNs) {
       if (ns < Number.POSITIVE_INFINITY) times[count++] = ns;
     }
   if (count === 0) return 0;

@@ -1,4 +1,4 @@
-import { pushAll, smallestOf } from '../collections/index.js';
+import { itemAt, lastOf, pushAll, smallestOf } from '../collections/index.js';
 import {
   aliasFaults,
   BYTES_PER_GIB,
@@ -176,7 +176,7 @@ export function objectiveOf({ planner, slo }: CascadeSpec): CascadeObjective {
 function certaintyFaults({ certainty: measure = 'top-2' }: CascadeSpec, records: FamilyRecords): Fault[] {
   if (measure === 'logits') return [];
   return records.models.flatMap((model, i) => {
-    const values = records.certainty[i] as Float64Array;
+    const values = itemAt(records.certainty, i);
     const from = values.reduce((a, b) => Math.min(a, b), 0);
     const to = values.reduce((a, b) => Math.max(a, b), 0);
     if (from >= -ROUNDING && to <= 1 + ROUNDING) return [];
@@ -244,26 +244,24 @@ function classProblem(
   });
   if (without.length > 0) return { lacks: `${without.join(', ')} were not profiled on it` };
   const wholes = measured.map((one) => ({ device: one as DeviceProfile, virtual: 1 }));
-  const largest = wholes.map((one) => measuredBatches(one).at(-1) as number);
+  const largest = wholes.map((one) => lastOf(measuredBatches(one)));
   const batch = Math.min(planner?.batch ?? Number.POSITIVE_INFINITY, smallestOf(largest));
   const free = freeGpus(known) ?? MOST_DEVICES;
   if (free === 0) return { lacks: 'none of its devices is free', code: 'too-few-gpus' };
   const family = models.map((model, i): FamilyModel => {
-    const { profile } = profiles[i] as CascadeFiles['profiles'][number];
+    const { profile } = itemAt(profiles, i);
     return {
       name: model.name,
-      latencyNs: filledLatencies(latencyUsByBatch(wholes[i] as (typeof wholes)[number], batch), batch),
+      latencyNs: filledLatencies(latencyUsByBatch(itemAt(wholes, i), batch), batch),
       memoryBytes: memoryOf(model, profile),
-      correct: records.correct[i] as Uint8Array,
-      certainty: records.certainty[i] as Float64Array,
+      correct: itemAt(records.correct, i),
+      certainty: itemAt(records.certainty, i),
     };
   });
   const order = family.map((_, i) => i);
-  order.sort(
-    (a, b) => leastWorkNs(family[a] as FamilyModel) - leastWorkNs(family[b] as FamilyModel) || a - b,
-  );
+  order.sort((a, b) => leastWorkNs(itemAt(family, a)) - leastWorkNs(itemAt(family, b)) || a - b);
   const problem: GearProblem = {
-    models: order.map((i) => family[i] as FamilyModel),
+    models: order.map((i) => itemAt(family, i)),
     devices: free,
     memoryBytes: known.memoryGiB === undefined ? Number.POSITIVE_INFINITY : known.memoryGiB * BYTES_PER_GIB,
     ranges,
@@ -292,11 +290,11 @@ function batchNotes({ models, planner }: CascadeSpec, { profiles }: CascadeFiles
   if (batch === undefined) return [];
   const largest = profiles.map(({ profile }) => {
     const measured = { device: profile.devices[device] as DeviceProfile, virtual: 1 };
-    return measuredBatches(measured).at(-1) as number;
+    return lastOf(measuredBatches(measured));
   });
   const least = smallestOf(largest);
   if (batch <= least) return [];
-  const { name } = models[largest.indexOf(least)] as CascadeModel;
+  const { name } = itemAt(models, largest.indexOf(least));
   return [
     `planner.batch is ${batch}, and ${name} was measured up to batch ${least} on ${device}: no batch is larger there`,
   ];
@@ -310,10 +308,7 @@ function unknownMemory(
 ): string[] {
   if (limit === undefined) return [];
   return models.flatMap(({ name, memoryGiB }, i) =>
-    memoryGiB === undefined &&
-    weightBytes((profiles[i] as CascadeFiles['profiles'][number]).profile) === undefined
-      ? [name]
-      : [],
+    memoryGiB === undefined && weightBytes(itemAt(profiles, i).profile) === undefined ? [name] : [],
   );
 }
 

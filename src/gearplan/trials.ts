@@ -1,4 +1,5 @@
 import { quickselect } from 'simple-statistics';
+import { itemAt } from '../collections/index.js';
 import { type Cascade, floorOf } from './cascade.js';
 import { GearRun, GearRunRoom, type GearTrial } from './gear-run.js';
 import { Balance, type ModelPlacement, modelLoads } from './placement.js';
@@ -125,7 +126,7 @@ export class GearTrials {
 
   private answer(range: number, cascade: Cascade, placement: ModelPlacement): TriedGear {
     const { models, latencyNs, ranges, quantile: promised } = this.problem;
-    const { toRps } = ranges[range] as LoadRange;
+    const { toRps } = itemAt(ranges, range);
     const rps = toRps * (1 + this.headroom(range));
     const balance = new Balance(placement, models.length);
     const { share, bottleneck } = balance.utilization(modelLoads(models, cascade, rps));
@@ -133,7 +134,7 @@ export class GearTrials {
     let by: GearError['by'] = 'latency';
     const quantile = quantileWith(promised, this.headroom(range));
     if (floorOf(models, cascade, quantile) > latencyNs) return { error: { by, model: bottleneck } };
-    const first = models[cascade.models[0] as number] as FamilyModel;
+    const first = itemAt(models, cascade.models[0] as number);
     const shares = writtenShares(placement, modelLoads(models, cascade, toRps));
     for (const minQueue of queueLengths(first.latencyNs.length)) {
       const batchedNs = batchedFloor(models, cascade, { minQueue, quantile });
@@ -157,7 +158,7 @@ export class GearTrials {
     trial: Pick<GearTrial, 'cascade' | 'placement' | 'shares' | 'minQueues' | 'timeoutNs'>,
   ): TunedGear | GearError['by'] {
     this.count += 1;
-    const ends = this.problem.ranges[range] as LoadRange;
+    const ends = itemAt(this.problem.ranges, range);
     const { minQueues, timeoutNs } = trial;
     let tuned: TunedGear = { minQueues, timeoutNs, latencyNs: 0, p95Ns: 0, busy: 0 };
     // The highest rate refuses most.
@@ -241,7 +242,7 @@ function batchedFloor(
   cascade: Cascade,
   { minQueue, quantile }: { readonly minQueue: number; readonly quantile: number },
 ): number {
-  const first = models[cascade.models[0] as number] as FamilyModel;
+  const first = itemAt(models, cascade.models[0] as number);
   const slowestNs = first.latencyNs.subarray(0, minQueue).reduce((most, ns) => Math.max(most, ns), 0);
   return floorOf(models, cascade, quantile) - (first.latencyNs[0] as number) + slowestNs;
 }

@@ -1,5 +1,5 @@
-import { largestOf } from '../collections/index.js';
-import type { PooledProblem, ProblemModel } from '../milp/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
+import type { PooledProblem } from '../milp/index.js';
 import { type ModelSetting, settingsAsked, withSettings } from './settings.js';
 import type { HoldTrial } from './trial.js';
 
@@ -60,12 +60,12 @@ export class Candidates {
       const planned = plan.models[m]?.throughputRps ?? 0;
       if (planned === 0) return;
       const key = keyOf(setting);
-      const shares = this.shares[m] as Map<string, number>;
-      const share = Math.min(1, (heldRps[m] as number) / planned);
+      const shares = itemAt(this.shares, m);
+      const share = Math.min(1, itemAt(heldRps, m) / planned);
       const before = shares.get(key);
       shares.set(key, before === undefined ? share : (before + share) / 2);
       this.choices[m]?.set(key, setting);
-      const raised = this.raised[m] as Map<string, number>;
+      const raised = itemAt(this.raised, m);
       raised.set(key, Math.max(setting.headroom, raised.get(key) ?? 0));
     });
     this.predictions.clear();
@@ -81,7 +81,7 @@ export class Candidates {
     const wanted = [from, await this.climbed(from), ...this.changes(from), ...uniform];
     const all = await this.predict(wanted);
     const value = best?.value ?? Number.NEGATIVE_INFINITY;
-    const reference = Math.max(value, (all[0] as HoldCandidate).predicted);
+    const reference = Math.max(value, itemAt(all, 0).predicted);
     // Where no plan holds its rates yet, any may be the first.
     const least = Number.isFinite(value) ? reference + WORTH * Math.abs(reference) : value;
     const better = all.filter(
@@ -112,7 +112,7 @@ export class Candidates {
         predicted.forEach((one, i) => {
           if (one.predicted <= (now?.predicted ?? Number.NEGATIVE_INFINITY)) return;
           now = one;
-          at = options[i] as Choice[];
+          at = itemAt(options, i);
         });
       }
       if ((now?.predicted ?? Number.NEGATIVE_INFINITY) <= before) break;
@@ -133,9 +133,9 @@ export class Candidates {
   }
 
   private otherBatches(choice: Choice, m: number): Choice[] {
-    const asked = (this.asked[m] as ModelSetting).batchFormation;
+    const asked = itemAt(this.asked, m).batchFormation;
     const formations = asked === 'none' ? [] : [asked, 'none' as const];
-    const { profile, classes } = this.problem.models[m] as ProblemModel;
+    const { profile, classes } = itemAt(this.problem.models, m);
     const batches = new Set(
       classes.flatMap((name) =>
         Object.values(profile.devices[name]?.blockLatencyUs ?? {}).flatMap((byBatch) =>
@@ -153,19 +153,17 @@ export class Candidates {
   }
 
   private known(m: number): Choice[] {
-    return [...(this.choices[m] as Map<string, Choice>).values()].map(
-      ({ sloMargin, batchFormation, mostBatch }) => ({
-        sloMargin,
-        batchFormation,
-        ...(mostBatch === undefined ? {} : { mostBatch }),
-      }),
-    );
+    return [...itemAt(this.choices, m).values()].map(({ sloMargin, batchFormation, mostBatch }) => ({
+      sloMargin,
+      batchFormation,
+      ...(mostBatch === undefined ? {} : { mostBatch }),
+    }));
   }
 
   private async predict(lists: readonly (readonly Choice[])[]): Promise<HoldCandidate[]> {
     const settings = lists.map((choices) => choices.map((choice, m) => this.withHeadroom(choice, m)));
     const keys = settings.map(settingsKey);
-    const unknown = [...new Map(settings.map((one, i) => [keys[i] as string, one]))].filter(
+    const unknown = [...new Map(settings.map((one, i) => [itemAt(keys, i), one]))].filter(
       ([key]) => !this.predictions.has(key),
     );
     const bounds = await this.bounds(unknown.map(([, one]) => withSettings(this.problem, one)));
@@ -177,7 +175,7 @@ export class Candidates {
     });
     return settings.map((one, i) => ({
       settings: one,
-      predicted: this.predictions.get(keys[i] as string) as number,
+      predicted: this.predictions.get(itemAt(keys, i)) as number,
     }));
   }
 
@@ -186,7 +184,7 @@ export class Candidates {
    * was not tried the largest of any, so that it is tried where that would be better.
    */
   private withHeadroom(choice: Choice, m: number): ModelSetting {
-    const shares = this.shares[m] as Map<string, number>;
+    const shares = itemAt(this.shares, m);
     const share = shares.get(keyOf(choice)) ?? largestOf(shares.values());
     const wanted = Number.isFinite(share) ? 1 / Math.max(share, 1e-9) : 1;
     // A larger plan holds a larger share, so headroom is raised step by step.

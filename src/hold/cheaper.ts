@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 import { MARGINS } from './candidates.js';
 import { type ModelSetting, withSettings } from './settings.js';
@@ -59,8 +59,7 @@ export class CheaperPlans {
         enoughRps: this.rps,
       });
       this.isCut ||= rates === undefined;
-      if (rates !== undefined && this.rps.every((rps, m) => (rates.heldRps[m] as number) >= rps))
-        return cheaper;
+      if (rates !== undefined && this.rps.every((rps, m) => itemAt(rates.heldRps, m) >= rps)) return cheaper;
     }
     return undefined;
   }
@@ -118,7 +117,7 @@ export class CheaperPlans {
         const key = pipelinesOf(outcome.plan);
         if (distinct.has(key)) return [];
         distinct.add(key);
-        return [{ settings: settings[i] as readonly ModelSetting[], outcome }];
+        return [{ settings: itemAt(settings, i), outcome }];
       })
       .map((cheaper) => ({ cheaper, room: this.room(cheaper.outcome) }))
       .sort((a, b) => b.room - a.room)

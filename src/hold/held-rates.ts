@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { RunsFigure } from '../metrics/index.js';
 import { Judge, type SimulatedRates } from './judge.js';
 
@@ -72,8 +73,8 @@ export async function heldRates(
   const brackets = plannedRps.map(
     (planned, m) =>
       new Bracket(planned, {
-        start: startRps[m] as number,
-        wanted: attainment[m] as number,
+        start: itemAt(startRps, m),
+        wanted: itemAt(attainment, m),
         precision,
         enough: enoughRps?.[m],
         held: leastRps?.[m] ?? 0,
@@ -100,7 +101,7 @@ async function holdsLeast(
   { plannedRps, attainment }: RateSearch,
 ): Promise<boolean> {
   const isTooMuch = (rps: number, m: number) =>
-    rps > mostHeldRps(plannedRps[m] as number, attainment[m] as number);
+    rps > mostHeldRps(itemAt(plannedRps, m), itemAt(attainment, m));
   if (leastRps.some(isTooMuch)) return false;
   const { held } = await judge.judged(leastRps, (isLost) => leastRps.some((_, m) => isLost(m)));
   return held.every(Boolean);

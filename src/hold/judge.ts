@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { attainmentOverRuns, highestLowerEnd, meanOverRuns, type RunsFigure } from '../metrics/index.js';
 
 /** SimulatedRates simulates one plan at the rates of its models, in requests/s, and gives what each model reached. */
@@ -55,8 +56,7 @@ export class Judge {
     const values: number[][] = rps.map(() => []);
     const arrived = rps.map(() => 0);
     const step = judge === 'mean' ? 1 : SIDE_BY_SIDE;
-    const isLost = (m: number) =>
-      (rps[m] as number) > 0 && this.highest(values[m] as number[]) < this.wanted(m);
+    const isLost = (m: number) => itemAt(rps, m) > 0 && this.highest(itemAt(values, m)) < this.wanted(m);
     const runs = rps.some((rate) => rate > 0) ? seeds.length : 0;
     let done = 0;
     while (done < runs && !(done > 0 && isEnough(isLost))) {
@@ -64,7 +64,7 @@ export class Judge {
       for (const models of await Promise.all(some.map((seed) => this.simulate(rps, seed))))
         models.forEach((model, m) => {
           values[m]?.push(model.attainment ?? 1);
-          arrived[m] = (arrived[m] as number) + model.arrived;
+          arrived[m] = itemAt(arrived, m) + model.arrived;
         });
       done += some.length;
     }
@@ -84,7 +84,7 @@ export class Judge {
     const attainment = rps.map((rate, m) =>
       rate === 0 || this.by.judge === 'mean' || arrived === undefined
         ? undefined
-        : attainmentOverRuns(values[m] as number[], arrived[m] as number),
+        : attainmentOverRuns(values[m] as number[], itemAt(arrived, m)),
     );
     const reached = rps.map((rate, m) => {
       const mine = values[m] as number[];
@@ -97,11 +97,11 @@ export class Judge {
 
   /** expected gives the lower end that all seeds give where the others repeat those that are known. */
   private expected(known: readonly number[]): number {
-    return meanOverRuns(this.by.seeds.map((_, i) => known[i % known.length] as number)).low;
+    return meanOverRuns(this.by.seeds.map((_, i) => itemAt(known, i % known.length))).low;
   }
 
   private wanted(m: number): number {
-    return this.by.attainment[m] as number;
+    return itemAt(this.by.attainment, m);
   }
 
   /** highest gives the most that a model can reach, whatever the seeds give that are left. */

@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import type { PlannedPartition } from '../formats/index.js';
 import type { PlanBody, VirtualGpuCounts } from '../milp/index.js';
 
@@ -95,7 +95,7 @@ function moved(plan: PlanBody, moves: readonly Move[]): Variant | undefined {
   const counts = countsOf(plan);
   const add = ({ at: [m, p, d], partition: { virtual } }: Pool, gpus: number): number => {
     const row = counts[m]?.[p] as number[];
-    row[d] = (row[d] as number) + gpus * virtual;
+    row[d] = itemAt(row, d) + gpus * virtual;
     return row[d];
   };
   let gpus = 0;

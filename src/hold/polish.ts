@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { type PooledProblem, regrouped } from '../milp/index.js';
 import { type Variant, variantsOf } from './moves.js';
 import type { HoldTools } from './tools.js';
@@ -104,7 +105,7 @@ export class Polish {
     this.tools.onProgress?.({ phase: 'moving', done: this.variants, of: MOST_VARIANTS, value });
     const { models } = this.problem;
     const leastRps = models.map(({ weight }) => (1 + WORTH) * value * weight);
-    const startRps = predictedRps(from, variant).map((rps, m) => Math.max(rps, leastRps[m] as number));
+    const startRps = predictedRps(from, variant).map((rps, m) => Math.max(rps, itemAt(leastRps, m)));
     const rates = await this.tools.ranked({ plan, startRps, leastRps });
     if (rates === undefined) {
       this.isCut = true;
@@ -127,7 +128,5 @@ function plannedRps({ trial }: Polished): number[] {
 /** predictedRps is what a variant holds where every model holds the share of its planned rate that it held before. */
 function predictedRps(from: Polished, variant: Variant): number[] {
   const planned = plannedRps(from);
-  return variant.plannedRps.map(
-    (rps, m) => rps * Math.min(1, (from.heldRps[m] as number) / (planned[m] || 1)),
-  );
+  return variant.plannedRps.map((rps, m) => rps * Math.min(1, itemAt(from.heldRps, m) / (planned[m] || 1)));
 }

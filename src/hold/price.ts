@@ -1,4 +1,4 @@
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
 import type { PooledProblem } from '../milp/index.js';
 import { CheaperPlans } from './cheaper.js';
 import type { HeldRates } from './held-rates.js';
@@ -138,10 +138,10 @@ export class PriceConfirmation {
    * plan has so much, it takes the most headroom that has one.
    */
   private async withMore(at: PlannedBy, heldRps: readonly number[]): Promise<PlannedBy | undefined> {
-    const lacking = this.rps.map((rps, m) => rps / Math.max(heldRps[m] as number, rps / 2));
+    const lacking = this.rps.map((rps, m) => rps / Math.max(itemAt(heldRps, m), rps / 2));
     const raisedBy = (more: number) =>
       at.settings.map((setting, m) => {
-        const short = lacking[m] as number;
+        const short = itemAt(lacking, m);
         return short > 1 ? { ...setting, headroom: setting.headroom * Math.max(1, short * more) } : setting;
       });
     let least = 1 / largestOf(lacking);

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { PlanBody, PooledProblem } from '../milp/index.js';
 import type { ModelSetting } from './settings.js';
 
@@ -23,7 +24,7 @@ export function pricedPlan(plan: PlanBody, { cluster, planner, models }: PooledP
     objective: { ...plan.objective, kind: objective, value },
     planner: { ...plan.planner, objective },
     models: plan.models.map((planned, m) => {
-      const { weight, rps } = models[m] as PooledProblem['models'][number];
+      const { weight, rps } = itemAt(models, m);
       return { ...planned, weight, ...(rps === undefined ? {} : { rps }) };
     }),
   };

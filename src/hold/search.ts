@@ -1,5 +1,6 @@
+import { itemAt } from '../collections/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
-import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
+import type { PlanBody, PooledOutcome, PooledProblem } from '../milp/index.js';
 import { confirmableShares } from './confirmable.js';
 import type { HeldConfirmation } from './confirmation.js';
 import { confirmedPrice } from './confirmed-price.js';
@@ -139,7 +140,7 @@ function held(
   const isThroughput = problem.planner.objective === 'throughput';
   const { durationNs, warmUp } = heldRun(outcome.plan.models, PROMISE_REQUESTS);
   const promised = isThroughput ? rates.heldRps : heldRps;
-  const models = plan.models.map((model, m) => ({ ...model, heldRps: promised[m] as number }));
+  const models = plan.models.map((model, m) => ({ ...model, heldRps: itemAt(promised, m) }));
   const hold: NonNullable<PlanBody['hold']> = {
     value: Math.abs(value),
     bound: found.most,
@@ -154,8 +155,8 @@ function held(
       confidence: CONFIDENCE,
     },
     models: settings.map((setting, m) => ({
-      name: (problem.models[m] as ProblemModel).name,
-      attainment: attainment[m] as number,
+      name: itemAt(problem.models, m).name,
+      attainment: itemAt(attainment, m),
       ...(rates.attainment[m] === undefined ? {} : { simulated: { ...rates.attainment[m] } }),
       ...setting,
     })),

@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import type { BatchFormation, Profile } from '../formats/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 
@@ -33,8 +33,8 @@ export function settingsAsked({ models }: PooledProblem): ModelSetting[] {
 /** withSettings gives the problem with each model planned by its setting. */
 export function withSettings(problem: PooledProblem, settings: readonly ModelSetting[]): PooledProblem {
   const models = problem.models.map((model, m) => {
-    const { headroom, mostBatch } = settings[m] as ModelSetting;
-    const margined = withMargin(model, settings[m] as ModelSetting);
+    const { headroom, mostBatch } = itemAt(settings, m);
+    const margined = withMargin(model, itemAt(settings, m));
     return {
       ...margined,
       profile: mostBatch === undefined ? model.profile : withMostBatch(model.profile, mostBatch),
@@ -99,7 +99,7 @@ export function heldProblem(problem: PooledProblem, { hold }: Pick<PlanBody, 'ho
  */
 export function asAsked(plan: PlanBody, { models, planner }: PooledProblem, bound: number): PlanBody {
   const asked = plan.models.map((planned, m) => {
-    const { weight, rps } = models[m] as ProblemModel;
+    const { weight, rps } = itemAt(models, m);
     return { ...planned, weight, ...(rps === undefined ? {} : { rps }) };
   });
   const isThroughput = planner.objective === 'throughput';

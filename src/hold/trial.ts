@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import type { PlanBody, PooledOutcome, ProblemModel } from '../milp/index.js';
 import type { HeldRates } from './held-rates.js';
 import type { ModelSetting } from './settings.js';
@@ -45,7 +45,7 @@ export interface Confirmed extends HoldTrial {
 
 /** leastPerWeight gives the least rate per unit of weight, of the models that weigh anything. */
 export function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
-  return smallestOf(models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
+  return smallestOf(models.flatMap(({ weight }, m) => (weight > 0 ? [itemAt(rps, m) / weight] : [])));
 }
 
 /** heldShareOf gives the share of its rate that the model furthest from it holds, at most 1. */

@@ -1,4 +1,5 @@
-import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
+import { itemAt } from '../collections/index.js';
+import type { PlanBody, PooledOutcome, PooledProblem } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
 import type { HeldRates } from './held-rates.js';
 import { type ModelSetting, withSettings } from './settings.js';
@@ -97,7 +98,7 @@ export class Trying {
     const fresh: Planned[] = [];
     const again: Planned[] = [];
     outcomes.forEach((outcome, i) => {
-      const { settings } = candidates[i] as HoldCandidate;
+      const { settings } = itemAt(candidates, i);
       this.isCut ||= isTimed(outcome);
       if (!('plan' in outcome)) {
         this.keepEnded(outcome, settings);
@@ -117,7 +118,7 @@ export class Trying {
     );
     found.forEach((rates, i) => {
       if (rates === undefined) this.isCut = true;
-      else this.keep(some[i] as Planned, rates);
+      else this.keep(itemAt(some, i), rates);
     });
   }
 
@@ -136,14 +137,14 @@ export class Trying {
     const best = this.best();
     if (best === undefined) return true;
     const { attainment } = this.target;
-    const most = plan.models.map(({ throughputRps }, m) => throughputRps / (attainment[m] as number));
+    const most = plan.models.map(({ throughputRps }, m) => throughputRps / itemAt(attainment, m));
     const value = heldValue(this.problem, plan, most);
     return isPriced(this.problem) ? value > best.value : value > (1 - CLOSE) * best.value;
   }
 
   private startRps({ models }: PlanBody): number[] {
     return models.map(({ throughputRps }, m) => {
-      const { rps } = this.problem.models[m] as ProblemModel;
+      const { rps } = itemAt(this.problem.models, m);
       return isPriced(this.problem) ? (rps as number) : throughputRps;
     });
   }

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { PlanBody, PooledProblem } from '../milp/index.js';
 import { heldShareOf, leastPerWeight } from './trial.js';
 
@@ -13,7 +14,7 @@ export function isPriced({ planner }: Pick<PooledProblem, 'planner'>): boolean {
 export function heldValue(problem: PooledProblem, plan: PlanBody, heldRps: readonly number[]): number {
   const { models } = problem;
   if (!isPriced(problem)) return leastPerWeight(models, heldRps);
-  const holds = models.every(({ rps = 0 }, m) => (heldRps[m] as number) >= rps);
+  const holds = models.every(({ rps = 0 }, m) => itemAt(heldRps, m) >= rps);
   return holds ? -plan.objective.value : Number.NEGATIVE_INFINITY;
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { type PipelineSpec, toldApart } from '../formats/index.js';
 import { busiestUplink, type GivenReason, objectivesOf } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
@@ -17,7 +18,7 @@ export function busyLinks(
   const { server, class: device, stages: sending, upS } = busiest;
   const busyShare = rps * upS;
   const missed = objectivesOf(spec).findIndex(({ attainment }, k) => (attainments[k] as number) < attainment);
-  const { attainment, sloMs, name } = objectivesOf(spec)[missed] as ReturnType<typeof objectivesOf>[number];
+  const { attainment, sloMs, name } = itemAt(objectivesOf(spec), missed);
   const own = name === undefined ? '' : ` of ${name}`;
   const [reached, wanted] = toldApart([100 * (attainments[missed] as number), 100 * attainment]);
   const isLimited = cluster.devices[device]?.count !== undefined;

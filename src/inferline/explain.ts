@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import { attainmentsOf } from './attainments.js';
 import { keepingUp, replicaRps } from './keeping-up.js';
 import type { Configuration } from './problem.js';
@@ -75,7 +75,7 @@ export function explainPipeline(
   return {
     path: trail.map(({ action, stage, from, to, hourlyCost }) => ({
       action,
-      stage: names[stage] as string,
+      stage: itemAt(names, stage),
       hourlyCost,
       from: named(stage, from),
       to: named(stage, to),

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { searchExactly } from './exact.js';
 import { grownFrom, initialize } from './initialize.js';
 import { type Minimized, minimize } from './minimize.js';
@@ -145,7 +146,7 @@ function growth(trials: Trials, found: Minimized, to: Configuration): PlanningAc
 
 /** busiestPart is a given number of requests in a row of one sample, or a whole sample of fewer, that come at the highest rate. */
 export function busiestPart(samples: readonly Sample[], requests: number): Sample {
-  let [busiest, from, until, highest] = [samples[0] as Sample, 0, 0, 0];
+  let [busiest, from, until, highest] = [itemAt(samples, 0), 0, 0, 0];
   for (const sample of samples) {
     const { atNs } = sample;
     const size = Math.min(requests, atNs.length);

@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../collections/index.js';
 import { longestPath } from '../pipeline/index.js';
 import { decided, leastCost } from './decided.js';
 import { replicaRps } from './keeping-up.js';
@@ -89,7 +89,7 @@ function shortReason(
   trials: Trials,
   i: number,
 ): InfeasibleReason {
-  const [stage, classes] = [problem.graph.names[i] as string, limitedClasses(trials, i)];
+  const [stage, classes] = [itemAt(problem.graph.names, i), limitedClasses(trials, i)];
   const bySample = new Trials({ ...input, problem });
   if (!hasOption(bySample, i))
     return { code: 'too-few-replicas', stage, classes, least: leastOnEach(bySample, i) };

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { Configuration, StageCandidate } from './problem.js';
 import type { StageOption, Trials } from './trials.js';
 
@@ -32,7 +33,7 @@ function classChoices({ problem: { stages, counts } }: Trials): number[][] {
   const ranked = stages.map(({ candidates }) =>
     [...candidates.keys()]
       .filter((k) => (counts[candidates[k]?.device as string] ?? 1) > 0)
-      .sort((a, b) => byLatency(candidates[a] as StageCandidate, candidates[b] as StageCandidate)),
+      .sort((a, b) => byLatency(itemAt(candidates, a), itemAt(candidates, b))),
   );
   let choices: { ranks: number; chosen: number[] }[] = [{ ranks: 0, chosen: [] }];
   for (const own of ranked)
@@ -165,7 +166,7 @@ class Growth {
   /** limitOf gives a stage what its class has, shared among the stages on it by what each needs. */
   private limitOf(stage: number): number {
     const { trials, options } = this;
-    const { candidate, replicas } = options[stage] as StageOption;
+    const { candidate, replicas } = itemAt(options, stage);
     const most = trials.mostReplicas(stage);
     const { device } = trials.candidate(stage, candidate);
     const count = trials.problem.counts[device];

@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import {
   type ApplicationSample,
   NS_PER_MS,
@@ -149,7 +149,7 @@ export function servedKeepingUp(
   return (configuration, draw) => {
     const { rps = 0, throughputRps } = chosenPlan(configuration, planned);
     if (throughputRps >= rps * (1 - ROUNDING)) return serve(configuration, draw);
-    return (samples[draw] as Sample).atNs.map(() => Number.POSITIVE_INFINITY);
+    return itemAt(samples, draw).atNs.map(() => Number.POSITIVE_INFINITY);
   };
 }
 
@@ -172,7 +172,7 @@ export function simulatedServing(
     if (served === undefined || key !== last)
       served = simulated(chosenPlan(configuration, { problem, spec, files }), problem.graph.names, serving);
     last = key;
-    return served(samples[draw] as Sample, draw, misses);
+    return served(itemAt(samples, draw), draw, misses);
   };
 }
 
@@ -221,7 +221,7 @@ function inTimeOf({ latencies, samples }: EstimatedDraws, spec: PipelineSpec): n
   return latencies.map((latencyNs, draw) =>
     sumOf(
       servedApplications(spec).map(({ sloMs }, application) =>
-        countWithin(ownLatencies(latencyNs, samples[draw] as Sample, application), sloMs),
+        countWithin(ownLatencies(latencyNs, itemAt(samples, draw), application), sloMs),
       ),
     ),
   );
@@ -233,9 +233,7 @@ function applicationFigures(
   { sloMs }: PipelineApplication,
   application: number,
 ): ApplicationSample {
-  const own = latencies.map((latencyNs, draw) =>
-    ownLatencies(latencyNs, samples[draw] as Sample, application),
-  );
+  const own = latencies.map((latencyNs, draw) => ownLatencies(latencyNs, itemAt(samples, draw), application));
   const all = joined(own);
   return {
     requests: all.length,

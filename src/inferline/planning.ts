@@ -1,3 +1,4 @@
+import { itemAt, lastOf } from '../collections/index.js';
 import type { PipelineSpec } from '../formats/index.js';
 import { NS_PER_MS } from '../formats/index.js';
 import {
@@ -28,7 +29,7 @@ export function planningProblemOf({ spec, cluster, graph, stages, rps }: OpenPro
         candidates: candidates.map(({ device, batches, latencyUsByBatch, hourlyCost }) => ({
           device,
           batches,
-          latencyNs: filledLatencies(latencyUsByBatch, batches.at(-1) as number),
+          latencyNs: filledLatencies(latencyUsByBatch, lastOf(batches)),
           hourlyCost,
         })),
         ...(replicas === undefined ? {} : { replicas }),
@@ -67,7 +68,7 @@ export function chosenSpec(
     planner: { method: 'given' },
     stages: spec.stages.map(({ devices: _allowed, ...stage }, i) => ({
       ...stage,
-      ...(chosen[i] as FixedStage),
+      ...itemAt(chosen, i),
     })),
   };
 }

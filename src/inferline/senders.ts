@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { largestOf, lastOf, smallestOf } from '../collections/index.js';
 import { allowedLate, type StageDemand } from './floors.js';
 import type { PlanningProblem, StageCandidate, TailObjective } from './problem.js';
 
@@ -17,7 +17,7 @@ export function isLinked({ graph, stages, transferNs }: PlanningProblem): boolea
       (stages[from]?.candidates ?? []).some(({ device: fromDevice, batches }) =>
         (stages[edge.to]?.candidates ?? []).some(
           ({ device: toDevice }) =>
-            transferNs({ from, edge, fromDevice, toDevice, rows: batches.at(-1) as number }) > 0,
+            transferNs({ from, edge, fromDevice, toDevice, rows: lastOf(batches) }) > 0,
         ),
       ),
     ),
@@ -41,7 +41,7 @@ export function senderOf(
   chosen?: ArrayLike<number>,
 ): Sender {
   const { device, batches } = stages[stage]?.candidates[candidate] as StageCandidate;
-  const rows = batches.at(-1) as number;
+  const rows = lastOf(batches);
   const rowsNs = (graph.edges[stage] ?? []).map((edge) => {
     const receivers = stages[edge.to]?.candidates ?? [];
     const own = chosen === undefined ? receivers : [receivers[chosen[edge.to] as number]];

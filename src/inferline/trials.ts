@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../collections/index.js';
 import { type Asking, askingsOf } from './askings.js';
 import { ownLatencies } from './attainments.js';
 import {
@@ -222,7 +222,7 @@ export class Trials {
     const capacity = this.capacity(stage, { candidate, batch });
     const ofDraws = this.draws.flatMap(({ askings }) =>
       askings.map(({ demands, objective, requests }) =>
-        leastReplicas(demands[stage] as StageDemand, { capacity, objective, requests, byBatch }),
+        leastReplicas(itemAt(demands, stage), { capacity, objective, requests, byBatch }),
       ),
     );
     const sending = this.sending(stage, candidate);
@@ -244,7 +244,7 @@ export class Trials {
     const isAlways = (problem.graph.edges[stage] ?? []).map(({ bit }) => bit === undefined);
     const ofDraws = this.draws.flatMap(({ askings }) =>
       askings.map(({ demands, atNs, objective }) =>
-        leastSenders(sender, demands[stage] as StageDemand, { atNs, objective, isAlways }),
+        leastSenders(sender, itemAt(demands, stage), { atNs, objective, isAlways }),
       ),
     );
     const least = Math.max(sendingUp(problem, sender), largestOf(ofDraws));

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
-import { type Fault, fault, InputError, MissingError, option } from '../formats/index.js';
+import { itemAt } from '../collections/index.js';
+import { errorFields, type Fault, fault, InputError, MissingError, option } from '../formats/index.js';
 import { type ClientAccess, NO_ACCESS } from './client-access.js';
 import { type CountedExecutions, isCounted } from './counted-executions.js';
 import { bodyOf, type Encoded } from './encode-request.js';
@@ -136,8 +137,8 @@ export class InferenceClient {
         answeredBy: () => answer.answeredBy(),
       };
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      return { kind: 'failed', why: code ?? message };
+      const { code, message } = errorFields(error);
+      return { kind: 'failed', why: code ?? message ?? String(error) };
     }
   }
 
@@ -201,7 +202,7 @@ export class InferenceClient {
 
   private async onlyModel(): Promise<string> {
     const names = await this.modelNames();
-    if (names.length === 1) return names[0] as string;
+    if (names.length === 1) return itemAt(names, 0);
     const told =
       names.length === 0
         ? 'does not say which models it has, or none of them is ready'

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { itemAt } from '../collections/index.js';
 import type { Tensors } from '../execution/index.js';
-import { gapsText, InputError, type LoadSends, type ModelLoad } from '../formats/index.js';
+import { errorFields, gapsText, InputError, type LoadSends, type ModelLoad } from '../formats/index.js';
 import { streamOf, uniformAt } from '../random/index.js';
 import { type Arrivals, arrivals, arrivalsAt, drawnLevels, type PriorityShare } from '../workload/index.js';
 import type { CountedExecutions } from './counted-executions.js';
@@ -149,7 +150,7 @@ class LoadRun {
         this.stoppedShort = true;
         return;
       }
-      const target = this.targets[arriving.model] as Target;
+      const target = itemAt(this.targets, arriving.model);
       if (index < MOST_SENDS) target.sendsNs.push(arriving.atNs);
       this.send(target, index, timeMs);
     }
@@ -209,7 +210,7 @@ class LoadRun {
       const isCancelled = this.abort.signal.aborted;
       return (tally) => (isCancelled ? tally.countEnd('cancelled', at) : tally.countFailure(answer.why, at));
     }
-    const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
+    const wrong = this.wrongAnswer(answer, index, itemAt(inputs, index % inputs.length));
     if (wrong !== undefined) return (tally) => tally.countFailure(wrong, at);
     const latencyMs = at - intendedMs;
     const late = sloMs !== undefined && latencyMs > sloMs;
@@ -233,7 +234,7 @@ class LoadRun {
       const right = check({ index, inputs, outputs: outputs() });
       return right ? undefined : 'the answer is wrong';
     } catch (error) {
-      return `the answer cannot be read: ${(error as Error).message}`;
+      return `the answer cannot be read: ${errorFields(error).message}`;
     }
   }
 
@@ -274,7 +275,7 @@ class LoadRun {
         ? {}
         : {
             priorities: this.priorities.map((one, level) =>
-              (this.levels[level] as LoadTally).ofPriority(one, hasSlo),
+              itemAt(this.levels, level).ofPriority(one, hasSlo),
             ),
           }),
       ...(tally.sent > MOST_SENDS ? {} : { sends: this.sends() }),

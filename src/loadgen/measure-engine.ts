@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { itemAt } from '../collections/index.js';
 import { filledTensor, type Tensors } from '../execution/index.js';
 import { fault, InputError, option } from '../formats/index.js';
 import { type Encoded, encodeRequest } from './encode-request.js';
@@ -113,7 +114,7 @@ class EngineCalls {
   ) {
     const { seed = 0 } = options;
     const { inputs, requests } = targetOf(model, { rps: 1, durationS: 1, tensors: 'binary', seed });
-    this.whole = requests[0] as readonly Encoded[];
+    this.whole = itemAt(requests, 0);
     const extra = { name: UNKNOWN_INPUT, dtype: 'float32' as const, shape: [1] };
     const tensors: Tensors = { ...inputs[0], [UNKNOWN_INPUT]: filledTensor('float32', [1], 0) };
     const asked = { ...model, inputs: [...model.inputs, extra] };
@@ -205,7 +206,7 @@ class EngineCalls {
 
   private async answeredOne(): Promise<number> {
     const fromMs = performance.now();
-    const request = this.whole[this.sent % this.whole.length] as Encoded;
+    const request = itemAt(this.whole, this.sent % this.whole.length);
     const answer = await this.client.infer(request, this.sent++, this.options.signal);
     this.options.signal?.throwIfAborted();
     if (answer.kind === 'dropped')
@@ -223,6 +224,6 @@ function medianOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+    ? itemAt(sorted, middle)
+    : (itemAt(sorted, middle - 1) + itemAt(sorted, middle)) / 2;
 }

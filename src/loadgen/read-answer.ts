@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { itemAt } from '../collections/index.js';
 
 /** MIB is how many bytes a MiB has. */
 export const MIB = 1024 * 1024;
@@ -62,7 +63,7 @@ export class AnswerReader {
           throw new TooMuch(`the answers being read take more than ${inMib(allBytes)} MiB together`);
       }
       return {
-        bytes: pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces),
+        bytes: pieces.length === 1 ? itemAt(pieces, 0) : Buffer.concat(pieces),
         isWhole: true,
       };
     } finally {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { itemAt } from '../collections/index.js';
 
 /**
  * errorIn gives the first line of what a server reports about an error as `error`, or as `detail` (FastAPI), cut to 200 characters. A
@@ -6,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
  */
 export function errorIn(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString();
-  const cut = (told: string) => (told.split('\n', 1)[0] as string).slice(0, 200);
+  const cut = (told: string) => itemAt(told.split('\n', 1), 0).slice(0, 200);
   try {
     const { error, detail } = JSON.parse(text) as { error?: unknown; detail?: unknown };
     return cut([error, detail].find((told) => typeof told === 'string') ?? text);

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { NS_PER_S } from '../formats/index.js';
 import { devicesInUse, gpusInUse, type RunShape, shareOf, sumOf } from './run-shape.js';
 import { StepSums } from './step-sums.js';
@@ -75,7 +76,7 @@ export class DeviceFold {
     this.sizesAt = new Int32Array(poolBatch.length + 1);
     for (let pool = 0; pool < poolBatch.length; pool++)
       this.sizesAt[pool + 1] = (this.sizesAt[pool] as number) + (poolBatch[pool] as number);
-    this.sizes = new Float64Array(this.sizesAt[poolBatch.length] as number);
+    this.sizes = new Float64Array(itemAt(this.sizesAt, poolBatch.length));
     const inUse = devicesInUse(shape);
     this.poolsInUse = new StepSums(inUse, shape.durationNs, 1);
     this.classesInUse = new StepSums(gpusInUse(shape), shape.durationNs, 1);

@@ -47,8 +47,7 @@ export function devicesInUse({ poolDevices, scaling }: RunShape): Float64Array {
 export function gpusInUse({ classes, deviceClass, deviceShare, scaling }: RunShape): Float64Array {
   const gpus = new Float64Array(classes);
   for (let device = 0; device < deviceClass.length; device++)
-    gpus[deviceClass[device] as number]! +=
-      (deviceShare[device] as number) * ((scaling?.inUse[device] as number | undefined) ?? 1);
+    gpus[deviceClass[device] as number]! += (deviceShare[device] as number) * (scaling?.inUse[device] ?? 1);
   return gpus;
 }
 

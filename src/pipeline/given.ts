@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../collections/index.js';
 import {
   BYTES_PER_GIB,
   isEmulated,
@@ -47,7 +47,7 @@ export function planGiven(problem: GivenProblem): GivenOutcome {
     ...gpuReasons(problem, figures),
     ...problem.devices.flatMap((set) => memoryReasons(problem, set)),
     ...sloReasons(problem, figures.longest),
-    ...problem.devices.flatMap((set, k) => rateReasons(problem, set, figures.throughputRps[k] as number)),
+    ...problem.devices.flatMap((set, k) => rateReasons(problem, set, itemAt(figures.throughputRps, k))),
   ];
   if (reasons.length === 0) return { status: 'feasible', plan: planOf(problem, figures) };
   return {
@@ -78,10 +78,10 @@ function figuresOf(problem: GivenProblem): Figures {
   const bytes = edgeBytes(graph, stages);
   const classesOf = (i: number): string[] => setsOf(devices, i).map(({ device }) => device);
   const longest = longestPath(graph, {
-    stageUs: (i) => slowestUs(stages[i] as GivenStage),
+    stageUs: (i) => slowestUs(itemAt(stages, i)),
     edgeUs: (i, k) => {
       const to = graph.edges[i]?.[k]?.to as number;
-      const sent = (bytes[i]?.[k] as number) * (stages[i] as GivenStage).batch;
+      const sent = (bytes[i]?.[k] as number) * itemAt(stages, i).batch;
       const times = classesOf(i).flatMap((from) =>
         classesOf(to).map((there) => linkUs(cluster, [from, there], sent)),
       );
@@ -91,15 +91,13 @@ function figuresOf(problem: GivenProblem): Figures {
   const servedRps = devices.map(
     (set, k) =>
       set.replicas /
-      set.stages.reduce((sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage, k), 0),
+      set.stages.reduce((sum, i) => sum + itemAt(factors, i) / replicaRps(itemAt(stages, i), k), 0),
   );
   // The sets of a stage's classes serve it together.
   const throughputRps = devices.map(({ stages: held }) =>
-    devices.reduce((sum, set, k) => (set.stages[0] === held[0] ? sum + (servedRps[k] as number) : sum), 0),
+    devices.reduce((sum, set, k) => (set.stages[0] === held[0] ? sum + itemAt(servedRps, k) : sum), 0),
   );
-  const shares = servedRps.map((rps, k) =>
-    rps === throughputRps[k] ? 1 : rps / (throughputRps[k] as number),
-  );
+  const shares = servedRps.map((rps, k) => (rps === throughputRps[k] ? 1 : rps / itemAt(throughputRps, k)));
   const uses = linkUses({ graph, cluster, factors, bytes, sets: devices, shares });
   return {
     factors,
@@ -127,9 +125,7 @@ function placedByLinks(
   const { graph, devices, cluster } = problem;
   const namesOf = (set: DeviceSet): string => stageNames(problem, set).join(' ');
   const sentS = new Map(
-    devices.map(
-      (set, k) => [`${set.device} ${namesOf(set)}`, (uses[k] as LinkUse).upS / set.replicas] as const,
-    ),
+    devices.map((set, k) => [`${set.device} ${namesOf(set)}`, itemAt(uses, k).upS / set.replicas] as const),
   );
   const placed = (links: readonly LinkUse[]) => {
     const placement = placeStages(devices, { cluster, names: graph.names, uses: links });
@@ -145,7 +141,7 @@ function placedByLinks(
 }
 
 function setOf({ devices }: GivenProblem, { devices: k }: Pick<OtherDevices, 'devices'>): DeviceSet {
-  return devices[k] as DeviceSet;
+  return itemAt(devices, k);
 }
 
 /** classesOf lists the devices of a stage, class by class. */
@@ -198,7 +194,7 @@ function gpuReasons(problem: GivenProblem, { classes }: Figures): GivenReason[] 
 }
 
 function stageNames({ graph }: GivenProblem, { stages }: DeviceSet): string[] {
-  return stages.map((i) => graph.names[i] as string);
+  return stages.map((i) => itemAt(graph.names, i));
 }
 
 /** heldText says what devices hold, and how many of them there are: `detect (2 and 1 on standby)`. */
@@ -240,7 +236,7 @@ function sloReasons({ spec }: GivenProblem, { stages, latencyUs }: LongestPath):
 function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): GivenReason[] {
   const { rps } = problem;
   if (rps === undefined || rps <= servedRps * (1 + ROUNDING)) return [];
-  const sets = setsOf(problem.devices, set.stages[0] as number);
+  const sets = setsOf(problem.devices, itemAt(set.stages, 0));
   // The classes of a stage serve it together, and are reported once.
   if (sets[0] !== set) return [];
   const names = stageNames(problem, set);
@@ -288,10 +284,10 @@ function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
 
 function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number): PlannedStage {
   const { spec, rps } = problem;
-  const stage = problem.stages[i] as GivenStage;
+  const stage = itemAt(problem.stages, i);
   const { model } = stage.profile;
   const { device, virtual, replicas, standby } = setOf(problem, stage);
-  const scaleFactor = factors[i] as number;
+  const scaleFactor = itemAt(factors, i);
   const throughputRps = replicaRps(stage, stage.devices);
   const others = (stage.others ?? []).map((other): OtherReplicas => {
     const { device: name, virtual: share, replicas: count } = setOf(problem, other);
@@ -342,8 +338,7 @@ function sharedOf(problem: GivenProblem, { factors }: Figures, set: DeviceSet): 
   const weights = set.stages.map((i) => stages[i]?.weightBytes);
   const known = weights.every((bytes) => bytes !== undefined);
   const busy = set.stages.reduce(
-    (sum, i) =>
-      sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage, (stages[i] as GivenStage).devices),
+    (sum, i) => sum + itemAt(factors, i) / replicaRps(itemAt(stages, i), itemAt(stages, i).devices),
     0,
   );
   return {

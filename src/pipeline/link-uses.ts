@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { OpenCluster, PlannedStage, StagePlacement } from '../formats/index.js';
 import { seatsOf } from '../formats/index.js';
 import type { StageGraph } from '../plans/index.js';
@@ -33,14 +34,14 @@ export function linkUses({ graph, cluster, factors, bytes, sets, shares }: SentS
   const uses = sets.map(() => ({ ...NONE }));
   graph.edges.forEach((edges, from) => {
     edges.forEach(({ to, probability }, k) => {
-      for (const sender of serving[from] as number[])
-        for (const receiver of serving[to] as number[]) {
+      for (const sender of itemAt(serving, from))
+        for (const receiver of itemAt(serving, to)) {
           const classes = [sets[sender]?.device as string, sets[receiver]?.device as string] as const;
           const us = linkUs(cluster, classes, bytes[from]?.[k] as number);
           const share = (shares[sender] as number) * (shares[receiver] as number);
           const perRequestS = (us / 1e6) * (factors[from] as number) * probability * share;
-          uses[sender]!.upS += perRequestS;
-          uses[receiver]!.downS += perRequestS;
+          itemAt(uses, sender).upS += perRequestS;
+          itemAt(uses, receiver).downS += perRequestS;
         }
     });
   });

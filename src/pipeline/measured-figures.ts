@@ -1,3 +1,4 @@
+import { itemAt, lastOf } from '../collections/index.js';
 import type { ProfileFigures } from '../formats/index.js';
 import { setsOf } from './device-sets.js';
 import { classFigures } from './latencies.js';
@@ -29,11 +30,11 @@ export function openFigures(
     classes: candidates
       .filter(({ device }) => freeGpus(cluster.devices[device] ?? {}) !== 0)
       .map(({ device, batches }) =>
-        classFigures(profile, { device, virtual: 1, quantile, batch: batches.at(-1) as number }),
+        classFigures(profile, { device, virtual: 1, quantile, batch: lastOf(batches) }),
       ),
   }));
 }
 
 function pathOf(profiles: PipelineFiles['profiles'], i: number): string {
-  return (profiles[i] as PipelineFiles['profiles'][number]).path;
+  return itemAt(profiles, i).path;
 }

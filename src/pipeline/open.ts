@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   aliasFaults,
   BYTES_PER_GIB,
@@ -96,7 +97,7 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
   ];
   if (faults.length > 0) return { faults: distinctFaults(faults) };
   const stages = offers.map(({ candidates, tooSmall }, i): OpenStage => {
-    const { profile, quantile } = files.profiles[i] as StageProfile;
+    const { profile, quantile } = itemAt(files.profiles, i);
     return { profile, quantile, inputs: wiring.inputs[i], candidates, tooSmall };
   });
   const rps = loadRps(spec, files);
@@ -170,7 +171,7 @@ function offerOf(
 
 /** offeredClasses lists the classes that may serve a stage, as far as its profile has them. */
 function offeredClasses({ stages }: PipelineSpec, i: number, { cluster }: PipelineFiles): string[] {
-  const named = namedClasses(stages[i] as PipelineStage, i);
+  const named = namedClasses(itemAt(stages, i), i);
   return named.length > 0 ? named.map(({ device }) => device) : Object.keys(cluster.devices);
 }
 

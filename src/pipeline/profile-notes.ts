@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   classGbps,
   type DeviceProfile,
@@ -7,7 +8,7 @@ import {
 } from '../formats/index.js';
 import { type DeviceSets, setsOf } from './device-sets.js';
 import { classFigures, isSummed } from './latencies.js';
-import type { PipelineFiles, StageProfile } from './problem.js';
+import type { PipelineFiles } from './problem.js';
 
 /** profileNotes reports what is to be known of the figures that a plan uses. The spec has no faults. */
 export function profileNotes(
@@ -16,7 +17,7 @@ export function profileNotes(
   { sets }: Pick<DeviceSets, 'sets'>,
 ): string[] {
   const told = stages.flatMap(({ name, batch = 1 }, i) => {
-    const { profile, quantile } = profiles[i] as StageProfile;
+    const { profile, quantile } = itemAt(profiles, i);
     const own = setsOf(sets, i).filter(({ device }) => profile.devices[device] !== undefined);
     if (own.length === 0) return [];
     return [

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   aliasFaults,
   classText,
@@ -71,7 +72,7 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
   ];
   if (faults.length > 0) return { faults: distinctFaults(faults) };
   const stages = spec.stages.map((stage, i): GivenStage => {
-    const { profile, quantile } = files.profiles[i] as StageProfile;
+    const { profile, quantile } = itemAt(files.profiles, i);
     const batch = stage.batch as number;
     const [first, ...others] = setsOf(sets.sets, i).map((set) => {
       const { device: className, virtual } = set;

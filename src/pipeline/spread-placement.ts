@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { OpenCluster, StagePlacement } from '../formats/index.js';
 import type { LinkUse } from './link-uses.js';
 import { type DeviceSet, freeGpus } from './problem.js';
@@ -35,13 +36,13 @@ export function spreadUnits(
   ]);
   const servers = serversOf(cluster.devices[sets[0]?.device as string] ?? {}, units.length);
   const order = [...units.keys()].sort(
-    (a, b) => rankOf(units[b] as Unit) - rankOf(units[a] as Unit) || a - b,
+    (a, b) => rankOf(itemAt(units, b)) - rankOf(itemAt(units, a)) || a - b,
   );
   const found = new Array<SpreadUnit>(units.length);
   for (const k of order) {
-    const unit = units[k] as Unit;
+    const unit = itemAt(units, k);
     const server = leastUsed(servers, unit);
-    const one = servers[server] as Server;
+    const one = itemAt(servers, server);
     found[k] = { set: unit.set, standby: unit.standby, devices: unit.devices, server, gpu: one.taken };
     one.taken++;
     one.upS += unit.upS;

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { OpenCluster, StageClassUse, StagePlacement } from '../formats/index.js';
 import { MOST_LISTED, seatsFrom } from '../plans/index.js';
 import type { LinkUse } from './link-uses.js';
@@ -31,11 +32,11 @@ function classSeats(
   { cluster, names, uses }: PlacedIn,
 ): Map<string, StagePlacement[]> {
   const own = [...sets.keys()].filter((k) => sets[k]?.device === device);
-  const ownSets = own.map((k) => sets[k] as DeviceSet);
+  const ownSets = own.map((k) => itemAt(sets, k));
   const seatOf = ({ virtual, stages }: DeviceSet, standby: boolean) => ({
     class: device,
     virtual,
-    stages: stages.map((i) => names[i] as string),
+    stages: stages.map((i) => itemAt(names, i)),
     ...(standby ? { standby: true as const } : {}),
   });
   const gpus = ownSets.reduce(
@@ -43,7 +44,7 @@ function classSeats(
       sum + Math.ceil(replicas / virtual) + Math.ceil(standby / virtual),
     0,
   );
-  const ownUses = own.map((k) => uses[k] as LinkUse);
+  const ownUses = own.map((k) => itemAt(uses, k));
   const isSpread = gpus <= MOST_LISTED && ownUses.some(({ upS, downS }) => upS > 0 || downS > 0);
   const units = isSpread ? spreadUnits(ownSets, { cluster, uses: ownUses }) : [];
   const perServer = cluster.devices[device]?.perServer ?? 1;

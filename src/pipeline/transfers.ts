@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { linkGbps, type OpenCluster } from '../formats/index.js';
 import { ancestorsOf, bytesPerRow, predecessorsOf, REQUEST, type StageGraph } from '../plans/index.js';
 import type { GivenStage } from './problem.js';
@@ -16,8 +17,8 @@ export function edgeBytes(graph: StageGraph, stages: readonly SendingStage[]): n
   const predecessors = predecessorsOf(graph);
   return graph.edges.map((edges, from) =>
     edges.map(({ to }) => {
-      const { inputs } = stages[to] as SendingStage;
-      const { blocks, model } = (stages[from] as SendingStage).profile;
+      const { inputs } = itemAt(stages, to);
+      const { blocks, model } = itemAt(stages, from).profile;
       if (inputs === undefined || model.outputs === undefined) return blocks.at(-1)?.cutBytes ?? 0;
       const carried = new Map<string, number>();
       for (const ref of inputs.flatMap((input) => input.from)) {
@@ -26,7 +27,7 @@ export function edgeBytes(graph: StageGraph, stages: readonly SendingStage[]): n
         if (name === REQUEST || source < 0) continue;
         const isBehind = ancestors[from]?.has(source) && !predecessors[to]?.includes(source);
         if (source === from || isBehind)
-          carried.set(ref, outputBytes(stages[source] as SendingStage, tensor.join('.')));
+          carried.set(ref, outputBytes(itemAt(stages, source), tensor.join('.')));
       }
       return [...carried.values()].reduce((all, bytes) => all + bytes, 0);
     }),

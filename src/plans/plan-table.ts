@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { aliasedProfiles, aliasFaults, type Fault, type Loaded } from '../formats/index.js';
 import type { StageTopology, Topology } from '../serving/index.js';
 import { GEAR_PLAN } from './gears/index.js';
@@ -60,7 +61,7 @@ export function weighedApplications(plan: ServedPlan): WeighedApplication[] {
  */
 export function planProfileFaults(plan: ServedPlan, files: readonly Loaded<'profile'>[]): Fault[] {
   const aliased = aliasedProfiles(files, plan.cluster).map(({ profile }, i) => ({
-    ...(files[i] as Loaded<'profile'>),
+    ...itemAt(files, i),
     value: profile,
   }));
   const own = files.map(({ value, path }) => ({ profile: value, path }));

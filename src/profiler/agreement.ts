@@ -1,5 +1,5 @@
 import { Float16Array } from '@petamoriken/float16';
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
 import { isStrings, type NumericArray, splitBatch, stackBatch, type TensorData } from '../execution/index.js';
 import type { Batching } from './types.js';
 
@@ -58,7 +58,7 @@ function sameInARow(parts: readonly TensorData[], whole: TensorData, axis: numbe
   const rows = parts.map(({ dims }) => dims[axis] ?? 0);
   if (whole.dims[axis] !== rows.reduce((sum, count) => sum + count, 0)) return false;
   const split = splitBatch(whole, axis, rows);
-  return parts.every((part, i) => part.dtype === whole.dtype && sameBytes(part, split[i]!));
+  return parts.every((part, i) => part.dtype === whole.dtype && sameBytes(part, itemAt(split, i)));
 }
 
 /** numericValues gives a tensor's own array; for float16, a copy of what its bits stand for. Undefined for texts. */
@@ -122,7 +122,7 @@ export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batchin
       why: `no single axis grows with the batch (${shown(first)}, ${shown(both)} at batch 2)`,
       ...data,
     };
-  if (both.dims[axis] !== 2 * first.dims[axis]!)
+  if (both.dims[axis] !== 2 * itemAt(first.dims, axis))
     return {
       kind: 'mixed',
       why: `axis ${axis} is ${first.dims[axis]}, and ${both.dims[axis]} at batch 2`,

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { OnnxModel, OnnxNode } from '../onnx/index.js';
 
 /** OptimizedNode is a node of the optimized graph, as far as attribution needs it. */
@@ -66,7 +67,7 @@ function closureOf(
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     const index = graph.producer.get(name);
     if (index === undefined || working.has(index) || constant.has(index)) continue;
-    const node = graph.nodes[index]!;
+    const node = itemAt(graph.nodes, index);
     (node.constant ? constant : working).add(index);
     for (const input of [...node.inputs, ...node.captures]) {
       if (input !== '' && !available.has(input)) waiting.push(input);
@@ -88,10 +89,11 @@ function adopted(optimized: readonly OptimizedNode[], own: readonly number[][]):
   const adopt = (index: number, names: readonly string[], from: ReadonlyMap<string, number>) => {
     for (const name of names) {
       const other = from.get(name);
-      if (result[index]!.length === 0 && other !== undefined) result[index] = [...result[other]!];
+      if (itemAt(result, index).length === 0 && other !== undefined)
+        result[index] = [...itemAt(result, other)];
     }
   };
-  for (let i = optimized.length - 1; i >= 0; i--) adopt(i, optimized[i]!.outputs, consumer);
+  for (let i = optimized.length - 1; i >= 0; i--) adopt(i, itemAt(optimized, i).outputs, consumer);
   optimized.forEach((node, i) => {
     adopt(i, node.inputs, producer);
   });

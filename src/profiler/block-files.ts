@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { freeMemory, type TensorData, type Tensors } from '../execution/index.js';
 import { exposeTensors, extractPartition } from '../onnx/index.js';
 import { measuredBytes } from './memory-need.js';
@@ -27,8 +28,8 @@ export type NodeSpan = Pick<BlockFile, 'from' | 'to'>;
  */
 export function blockSpans(ends: readonly number[]): NodeSpan[] {
   const starts = [0, ...ends];
-  const blocks = ends.map((to, k) => ({ from: starts[k]!, to }));
-  const pairs = ends.slice(1).map((to, k) => ({ from: starts[k]!, to }));
+  const blocks = ends.map((to, k) => ({ from: itemAt(starts, k), to }));
+  const pairs = ends.slice(1).map((to, k) => ({ from: itemAt(starts, k), to }));
   return ends.length < 3 ? blocks : [...blocks, ...pairs];
 }
 
@@ -77,7 +78,7 @@ export class BlockFeeds {
     if (this.keeps) this.kept = values;
     return new Map(
       blocks.map((block) => {
-        const { inputs } = this.files[block]!;
+        const { inputs } = itemAt(this.files, block);
         return [block, Object.fromEntries(inputs.map((name) => [name, values.get(name)!]))];
       }),
     );
@@ -86,7 +87,7 @@ export class BlockFeeds {
   private async find(blocks: readonly number[]): Promise<Map<string, TensorData>> {
     const { prepared, at } = this;
     const values = new Map(Object.entries(prepared.request));
-    const names = new Set(blocks.flatMap((block) => this.files[block]!.inputs));
+    const names = new Set(blocks.flatMap((block) => itemAt(this.files, block).inputs));
     const inner = [...names].filter((name) => !values.has(name));
     if (inner.length === 0) return values;
     // The weights go to a file that ONNX Runtime maps, so that neither process holds a copy of them.

@@ -1,3 +1,4 @@
+import { itemAt, lastOf } from '../collections/index.js';
 import {
   dtypeInfo,
   ExecutionError,
@@ -195,11 +196,11 @@ async function shapesOf(
 ): Promise<Map<string, Shapes>> {
   if (names.length === 0) return new Map();
   const seen = await observed(trial, shapeProbes(names), (values): Shaped[] =>
-    dimsOf(values).map((dims, i) => ({ dtype: dtypeOf(names[i]!), dims })),
+    dimsOf(values).map((dims, i) => ({ dtype: dtypeOf(itemAt(names, i)), dims })),
   );
   const shapes = (i: number): Shapes => ({
-    first: seen.first[i]!,
-    second: seen.second[i]!,
+    first: itemAt(seen.first, i),
+    second: itemAt(seen.second, i),
     both: seen.both?.[i],
   });
   return new Map(names.map((name, i) => [name, shapes(i)]));
@@ -224,7 +225,7 @@ export async function measureShapes(
   const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
   if (tensors.length === 0) return {};
   const [shapes] = await answers(trial, shapeProbes(tensors), { requests: [trial.first], read: dimsOf });
-  return Object.fromEntries(tensors.map((name, i) => [name, shapes![i]!]));
+  return Object.fromEntries(tensors.map((name, i) => [name, itemAt(shapes!, i)]));
 }
 
 /** KnownShapes are what ONNX Runtime infers of tensors, and the shapes that were seen. */
@@ -268,7 +269,7 @@ async function* compared(
     );
     const { first, second, both = [] } = seen;
     const findings = chunk.map(({ name, shapes, asShaped }, i) => {
-      const values = { first: first[i]!, second: second[i]!, both: both[i]! };
+      const values = { first: itemAt(first, i), second: itemAt(second, i), both: itemAt(both, i) };
       return { name, batching: confirmedBatching(asShaped, values, { whole: shapes.both, tolerance }) };
     });
     const mixed = findings.flatMap(({ batching }, i) => (batching.kind === 'mixed' ? [i] : []));
@@ -293,9 +294,9 @@ async function randomAmong(
   { indices, values }: { readonly indices: readonly number[]; readonly values: readonly TensorData[] },
 ): Promise<Set<number>> {
   if (indices.length === 0) return new Set();
-  const probes = indices.map((i) => chunk[i]!.probe);
+  const probes = indices.map((i) => itemAt(chunk, i).probe);
   const { first } = await observed({ ...trial, both: undefined }, probes, (again) => again);
-  return new Set(indices.filter((i, k) => !agree(values[i]!, first[k]!)));
+  return new Set(indices.filter((i, k) => !agree(itemAt(values, i), itemAt(first, k))));
 }
 
 /** mostBytesOfEach gives the bytes of each tensor to compare: all of them where there are few in all. */
@@ -359,7 +360,7 @@ async function observed<T>(
   // The largest run comes first, so that the memory that ONNX Runtime's arena takes for it has room for the others.
   const requests = [...(both === undefined ? [] : [both]), first, second];
   const seen = await answers(trial, probes, { requests, read });
-  return { first: seen.at(-2)!, second: seen.at(-1)!, both: both && seen[0] };
+  return { first: seen.at(-2)!, second: lastOf(seen), both: both && seen[0] };
 }
 
 /** answers gives the answers of probes for each request. */

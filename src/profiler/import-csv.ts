@@ -1,5 +1,5 @@
 import { emittedHead } from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import {
   type DeviceProfile,
   decimalOf,
@@ -81,7 +81,7 @@ function readTable({ path, text }: CsvTable, toUs: number, faults: Fault[]): Nam
     numbers.map((value) => value * toUs),
   );
   if (rows.length === 0) faults.push(fault('it has no lines', path));
-  return { path, model: match[1]!, device: match[2]!, virtual: Number(match[3]) + 1, rows };
+  return { path, model: itemAt(match, 1), device: itemAt(match, 2), virtual: Number(match[3]) + 1, rows };
 }
 
 /** readNumbers gives the numbers of a CSV file with their lines; cells that are no numbers become faults. */

@@ -1,4 +1,4 @@
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import { type Fault, fault, InputError, notJson, tooLargeJson } from '../formats/index.js';
 
 /** IMPORT_FORMATS lists the formats of other tools that can be imported. */
@@ -30,7 +30,7 @@ export function formatOfFiles(
   const found = files.flatMap(({ path, text }) => {
     const looks = looksOf(text);
     if (typeof looks === 'string') faults.push(fault(looks, path));
-    else if (looks.length === 1) return [{ path, format: looks[0] as ImportFormat }];
+    else if (looks.length === 1) return [{ path, format: itemAt(looks, 0) }];
     else faults.push(fault(`it looks like ${looks.map((format) => NAMES[format]).join(' and like ')}`, path));
     return [];
   });

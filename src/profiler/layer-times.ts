@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   AS_SERVED,
   type Executor,
@@ -61,7 +62,7 @@ export async function sessionLayerTimes(
  */
 export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTimings): LayerTimes {
   const quiet = quietRuns(full.runUs);
-  const runUs = mean(quiet.map((run) => full.runUs[run]!));
+  const runUs = mean(quiet.map((run) => itemAt(full.runUs, run)));
   const kernelsUs = sum(full.nodes.map(({ us }) => meanOver(us, quiet, full.runUs.length)));
   const weights = plainUs(model, plain);
   const layerUs = new Array<number>(model.graph.nodes.length).fill(0);
@@ -86,13 +87,13 @@ export function attribute(model: OnnxModel, plain: NodeTimings, full: NodeTiming
 
 /** quietRuns gives the indices of the fastest runs. */
 function quietRuns(runUs: readonly number[]): number[] {
-  const order = [...runUs.keys()].sort((a, b) => runUs[a]! - runUs[b]!);
+  const order = [...runUs.keys()].sort((a, b) => itemAt(runUs, a) - itemAt(runUs, b));
   return order.slice(0, Math.max(1, Math.floor(runUs.length * QUIET)));
 }
 
 /** meanOver gives a node's time per run over the quiet runs; over all runs where it did not run once in each. */
 function meanOver(us: readonly number[], quiet: readonly number[], runs: number): number {
-  return us.length === runs ? mean(quiet.map((run) => us[run]!)) : sum(us) / runs;
+  return us.length === runs ? mean(quiet.map((run) => itemAt(us, run))) : sum(us) / runs;
 }
 
 function mean(values: readonly number[]): number {
@@ -108,7 +109,7 @@ function standsFor(model: OnnxModel, full: NodeTimings): Map<string, number[]> {
       ? model.graph.nodes
       : readModel(full.optimizedModel, { name: 'the optimized graph' }).graph.nodes;
   const originals = originalsOf(model, nodes);
-  return new Map(nodes.map(({ name }, i) => [name, originals[i]!]));
+  return new Map(nodes.map(({ name }, i) => [name, itemAt(originals, i)]));
 }
 
 function plainUs(model: OnnxModel, plain: NodeTimings): number[] {
@@ -121,7 +122,7 @@ function spread(
   indices: readonly number[],
   { us, weights }: { us: number; weights: readonly number[] },
 ): void {
-  const total = sum(indices.map((index) => weights[index]!));
+  const total = sum(indices.map((index) => itemAt(weights, index)));
   for (const index of indices)
     layerUs[index]! += us * (total > 0 ? weights[index]! / total : 1 / indices.length);
 }

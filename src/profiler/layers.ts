@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { dtypeInfo, elementCount } from '../execution/index.js';
 import type { Boundary, TensorSpec } from '../formats/index.js';
 import {
@@ -52,7 +53,7 @@ export function layersOf(model: OnnxModel, cuts: readonly Cut[], known: Known): 
     return isLast ? undefined : index >= lastServed ? NOTHING_SERVED : faultOf(model, cut, known);
   });
   const layers = model.graph.nodes.map(({ name, op, weightBytes }, index) => {
-    const [cut, fault] = [crossing[index]!, cutFaults[index]];
+    const [cut, fault] = [itemAt(crossing, index), cutFaults[index]];
     const bytes = sentBytes(specsOf(cut.tensors, known.tensors), { ...known, ends: ends.all });
     const sent = fault === undefined ? { cutBytes: bytes } : { noCut: cutFaultText(fault) };
     return { name, op, ...sent, weightBytes };

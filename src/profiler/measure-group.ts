@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { MeasurePace, Tensors } from '../execution/index.js';
 import type { FedCopies, Stand } from './stand.js';
 import type { TimedRun } from './statistics.js';
@@ -47,7 +48,7 @@ export async function measureGroup(
     }
     const rotate = (stop: MeasurePace) => unlessAborted(stand.rotate(loaded, stop), signal);
     const runs = await inRounds(rotate, parts.length, options);
-    return parts.map(({ id }, i) => ({ id, runs: runs[i]!, loadMs: loaded[i]!.copies.loadMs }));
+    return parts.map(({ id }, i) => ({ id, runs: itemAt(runs, i), loadMs: itemAt(loaded, i).copies.loadMs }));
   } finally {
     // After an abort the stand is busy; its models end with it.
     if (!signal?.aborted) await Promise.allSettled(loaded.map(({ copies }) => copies.release()));
@@ -82,7 +83,7 @@ async function inRounds(
       pauseMs,
     });
     done.runs.forEach((more, part) => {
-      for (const run of more) runs[part]!.push(run);
+      for (const run of more) itemAt(runs, part).push(run);
     });
     rotations += done.rotations;
     elapsedMs += done.elapsedMs;

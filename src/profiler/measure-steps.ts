@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { MemoryGuard } from '../execution/index.js';
 import { peakBytes } from '../onnx/index.js';
 import type { BlockFeeds, BlockFile } from './block-files.js';
@@ -70,8 +71,8 @@ function shareOf({ minRuns, minMs, maxMs, ...limits }: Limits, share: number): L
 
 function needOfPart(id: TimedPart['id'], { group, prepared, files }: GroupParts): Need {
   const { model, tensors, request } = prepared;
-  const range = id === 'whole' ? { from: 0, to: model.graph.nodes.length } : files[id]!;
-  const inputs = id === 'whole' ? Object.keys(request) : files[id]!.inputs;
+  const range = id === 'whole' ? { from: 0, to: model.graph.nodes.length } : itemAt(files, id);
+  const inputs = id === 'whole' ? Object.keys(request) : itemAt(files, id).inputs;
   const bytesOf = measuredBytes(tensors, requestsOf(prepared, group.batch));
   const fedBytes = inputs.reduce((sum, name) => sum + bytesOf(name), 0);
   const madeBytes = peakBytes(model, { ...range, cuts: prepared.cuts }, bytesOf) - fedBytes;
@@ -93,6 +94,6 @@ async function partsOf(
       if (id !== 'whole') values.delete(id);
       return batchOf(prepared, request, group.batch);
     };
-    return { id, path: id === 'whole' ? whole : files[id]!.path, feeds: take };
+    return { id, path: id === 'whole' ? whole : itemAt(files, id).path, feeds: take };
   });
 }

@@ -1,4 +1,4 @@
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import {
   ExecutionError,
   firstLine,
@@ -131,7 +131,7 @@ class ProfileRun {
 
   async profile(known: readonly number[] | undefined): Promise<Profile> {
     const { prepared, options, campaign, devices } = this.at;
-    const smallest = campaign.batchSizes[0]!;
+    const smallest = itemAt(campaign.batchSizes, 0);
     if (known === undefined) for (const device of devices) await this.timeLayers(device, [smallest]);
     const ends = known ?? this.partition();
     const { resume, date } = options;
@@ -243,7 +243,7 @@ class ProfileRun {
     const files = await writeSpanFiles(prepared, blockSpans(ends), folder);
     const feeds = this.blockFeeds(files);
     for (const [k, device] of devices.entries()) {
-      const batches = [...new Set(lacking[k]!.map(({ batch }) => batch))];
+      const batches = [...new Set(itemAt(lacking, k).map(({ batch }) => batch))];
       await this.timeLayers(
         device,
         batches.filter((batch) => ledger.lacksLayers(device.className, batch)),
@@ -252,7 +252,7 @@ class ProfileRun {
         ledger.shares(device.className, batch, layerUs);
     }
     for (const [k, device] of devices.entries()) {
-      const groups = lacking[k]!;
+      const groups = itemAt(lacking, k);
       options.onProgress?.({ kind: 'phase', phase: 'blocks', className: device.className });
       await this.measureClass(device, { ledger, checkpoints, files, feeds, groups, pace });
     }
@@ -332,7 +332,7 @@ class ProfileRun {
     return new BlockFeeds(prepared, files, {
       folder,
       runOnce: (path, fetches) =>
-        scratch.runOnce(devices[0]!.device, { path, request: prepared.request, fetches }),
+        scratch.runOnce(itemAt(devices, 0).device, { path, request: prepared.request, fetches }),
     });
   }
 

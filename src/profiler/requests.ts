@@ -1,4 +1,4 @@
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import {
   dtypeInfo,
   elementCount,
@@ -104,7 +104,7 @@ export function stackRequests(requests: readonly Tensors[], batchingOf: (name: s
     names.map((name): [string, TensorData] => {
       const batching = batchingOf(name);
       const parts = requests.map((request) => request[name]!);
-      return [name, batching.kind === 'stacked' ? stackBatch(parts, batching.axis) : parts[0]!];
+      return [name, batching.kind === 'stacked' ? stackBatch(parts, batching.axis) : itemAt(parts, 0)];
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   ExecutionError,
   elementCount,
@@ -161,8 +162,8 @@ async function together(
   }
   for (const [at, { name, axis }] of tensors.entries()) {
     if (axis === undefined) continue;
-    const wanted = rows.map(({ values }) => values[at]!);
-    if (!sameRows(wanted, given[at]!, axis))
+    const wanted = rows.map(({ values }) => itemAt(values, at));
+    if (!sameRows(wanted, itemAt(given, at), axis))
       return { why: `of ${batch}, ${name} does not hold what each has alone`, tensor: name };
   }
   return undefined;
@@ -173,7 +174,7 @@ function sameRows(alone: readonly TensorData[], together: TensorData, axis: numb
   const sizes = alone.map(({ dims }) => dims[axis] ?? 0);
   if (together.dims[axis] !== sizes.reduce((sum, size) => sum + size, 0)) return false;
   const parts = splitBatch(together, axis, sizes);
-  return alone.every((row, at) => agree(row, parts[at]!));
+  return alone.every((row, at) => agree(row, itemAt(parts, at)));
 }
 
 /** silentNode finds a node that was given or gave the same for all requests, where requests might differ. */
@@ -196,6 +197,6 @@ function silentNode({ tensors, nodes, same }: Watched, alone: Alone): RunFault |
 const UNDECIDED = 'runs do not decide it';
 
 function varies(alone: Alone, at: number): boolean {
-  const [first, ...others] = [...alone.values()].map(({ values }) => values[at]!);
+  const [first, ...others] = [...alone.values()].map(({ values }) => itemAt(values, at));
   return first !== undefined && others.some((other) => !agree(first, other));
 }

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { Pick } from '../onnx/index.js';
 import { streamOf } from '../random/index.js';
 
@@ -25,7 +26,7 @@ export function samplePicks(
     kept[longest] = Math.ceil(kept[longest]! / 2);
   }
   return kept.flatMap((count, axis) =>
-    count === dims[axis] ? [] : [{ axis, indices: spread(dims[axis]!, count, axis) }],
+    count === dims[axis] ? [] : [{ axis, indices: spread(itemAt(dims, axis), count, axis) }],
   );
 }
 
@@ -33,7 +34,7 @@ function longestAxis(kept: readonly number[], whole: number | undefined): number
   let longest: number | undefined;
   kept.forEach((count, axis) => {
     if (axis === whole || count <= LEAST_PLACES) return;
-    if (longest === undefined || count > kept[longest]!) longest = axis;
+    if (longest === undefined || count > itemAt(kept, longest)) longest = axis;
   });
   return longest;
 }

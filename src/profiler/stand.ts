@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../collections/index.js';
 import {
   assignCores,
   type Device,
@@ -116,7 +116,7 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
     models,
     loadMs: largestOf(loaded.map(({ loadMs }) => loadMs)),
     release: async () => {
-      await Promise.all(executors.map((executor, i) => executor.release(models[i]!)));
+      await Promise.all(executors.map((executor, i) => executor.release(itemAt(models, i))));
     },
   };
 }
@@ -130,7 +130,7 @@ async function rotate(
     executors.map((executor, i) =>
       measureRotation(
         executor,
-        parts.map(({ copies: { models }, feeds }) => ({ model: models[i]!, feeds })),
+        parts.map(({ copies: { models }, feeds }) => ({ model: itemAt(models, i), feeds })),
         stop,
       ),
     ),

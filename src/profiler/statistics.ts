@@ -1,5 +1,5 @@
 import { quantileSorted } from 'simple-statistics';
-import { largestOf, smallestOf } from '../collections/index.js';
+import { itemAt, largestOf, lastOf, smallestOf } from '../collections/index.js';
 import type { Measured } from '../execution/index.js';
 import type { Limits } from './types.js';
 
@@ -124,8 +124,8 @@ export function durationsOf(runs: readonly TimedRun[]): number[] {
 export function commonWindow(copies: readonly Rotation[]): TimedRun[][] {
   const from = largestOf(copies.map(firstStartNs));
   const to = smallestOf(copies.map(lastEndNs));
-  return copies[0]!.map((_, part) => {
-    const runs = copies.flatMap((rotation) => runsOf(rotation[part]!));
+  return itemAt(copies, 0).map((_, part) => {
+    const runs = copies.flatMap((rotation) => runsOf(itemAt(rotation, part)));
     const inside = runs.filter(({ start, end }) => start >= from && end <= to);
     return (inside.length > 0 ? inside : runs).map(({ durationUs, executionUs }) => ({
       durationUs,
@@ -141,24 +141,24 @@ function runsOf({
 }: Measured): (TimedRun & { start: number; end: number })[] {
   return Array.from(startedNs, (start, i) => ({
     start,
-    end: start + durationUs[i]! * 1000,
-    durationUs: durationUs[i]!,
-    executionUs: executionUs[i]!,
+    end: start + itemAt(durationUs, i) * 1000,
+    durationUs: itemAt(durationUs, i),
+    executionUs: itemAt(executionUs, i),
   }));
 }
 
 function firstStartNs(rotation: Rotation): number {
-  return rotation[0]!.startedNs[0]!;
+  return itemAt(itemAt(rotation, 0).startedNs, 0);
 }
 
 function lastEndNs(rotation: Rotation): number {
-  const { startedNs, durationUs } = rotation.at(-1)!;
-  return startedNs.at(-1)! + durationUs.at(-1)! * 1000;
+  const { startedNs, durationUs } = lastOf(rotation);
+  return lastOf(startedNs) + lastOf(durationUs) * 1000;
 }
 
 /** rotationCount says how many times a copy ran every part. */
 export function rotationCount(rotation: Rotation): number {
-  return rotation[0]!.startedNs.length;
+  return itemAt(rotation, 0).startedNs.length;
 }
 
 /** spanMs gives the time from a copy's first start to its last end. */

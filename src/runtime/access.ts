@@ -3,7 +3,7 @@ import type { ServerOptions as TlsOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { type NamedToken, readTls, readTokens, type TlsTexts } from '../access/index.js';
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import { fault, option, ToldFaults } from '../formats/index.js';
 import type { AccessOptions } from './types.js';
 
@@ -208,7 +208,7 @@ function digestOf(token: string): string {
 /** hostIn gives the host of a header `Host`, which may have a port. It is undefined of what is none. */
 function hostIn(text: string): string | undefined {
   const found = /^(\[[0-9A-Fa-f:.]+\]|[^:/?#@\s]+)(?::\d*)?$/.exec(text);
-  return found === null ? undefined : plainHost(found[1] as string);
+  return found === null ? undefined : plainHost(itemAt(found, 1));
 }
 
 function originHost(text: string): string | undefined {

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { LiveDriver } from './live-driver.js';
 import type { LiveModel } from './pool-work.js';
 
@@ -32,14 +33,14 @@ export class Admission {
    */
   wouldDrop(model: number): boolean {
     const at = this.driver.now();
-    const { sloNs } = this.models[model]!;
+    const { sloNs } = itemAt(this.models, model);
     const soonNs = SOON_SHARE * sloNs;
-    const readings = this.readings[model]!;
+    const readings = itemAt(this.readings, model);
     for (const reading of readings) {
       if (at - reading.since <= soonNs) break;
       readings.delete(reading);
     }
-    const readNs = Math.min(this.averageNs[model]!, soonNs);
+    const readNs = Math.min(itemAt(this.averageNs, model), soonNs);
     return this.driver.wouldDrop({ at, model, deadlineNs: at + readNs + sloNs }, readings.size);
   }
 
@@ -49,12 +50,12 @@ export class Admission {
    */
   reading(model: number): (isIn: boolean) => void {
     const reading = { since: this.driver.now() };
-    this.readings[model]!.add(reading);
+    itemAt(this.readings, model).add(reading);
     return (isIn) => {
-      this.readings[model]!.delete(reading);
+      itemAt(this.readings, model).delete(reading);
       if (isIn)
         this.averageNs[model]! +=
-          READING_WEIGHT * (this.driver.now() - reading.since - this.averageNs[model]!);
+          READING_WEIGHT * (this.driver.now() - reading.since - itemAt(this.averageNs, model));
     };
   }
 }

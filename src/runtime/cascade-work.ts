@@ -1,4 +1,4 @@
-import { largestOf, pushAll } from '../collections/index.js';
+import { itemAt, largestOf, pushAll } from '../collections/index.js';
 import { elementNumbers } from '../execution/index.js';
 import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../formats/index.js';
 import { bundledFile, planOf, requestKey, servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
@@ -46,10 +46,10 @@ export function cascadeWork(
   const parts = planOf(plan).parts(plan);
   const work = plan.stages.map((stage, i): PoolWork => {
     return {
-      ...placedFile({ folder, sizes }, bundledFile(parts[i]!, manifest)),
+      ...placedFile({ folder, sizes }, bundledFile(itemAt(parts, i), manifest)),
       carried,
-      inputs: inputs.map((spec, i) => ({ spec, from: [inputKeys[i] as string] })),
-      outputs: outputs.map((spec, i) => ({ spec, key: outputKeys[i] as string })),
+      inputs: inputs.map((spec, i) => ({ spec, from: [itemAt(inputKeys, i)] })),
+      outputs: outputs.map((spec, i) => ({ spec, key: itemAt(outputKeys, i) })),
       fork: certaintyFork(stage.output ?? '', plan.certainty),
       answers: stage.name,
     };
@@ -68,7 +68,7 @@ function cascadeModel(
   const batched = served.inputs.some(({ batchAxis }) => batchAxis !== undefined);
   return {
     name: plan.name,
-    sloNs: topology.models[0]!.sloNs,
+    sloNs: itemAt(topology.models, 0).sloNs,
     inputs: [...served.inputs],
     outputs: [...served.outputs],
     ...keys,

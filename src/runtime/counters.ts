@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { itemAt } from '../collections/index.js';
 import { stageFields } from '../formats/index.js';
 import { areChains, gearsOf, ownerOf, type Pool, sharingFirst, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
@@ -137,7 +138,7 @@ export class Counters {
   /** cascadeCounters makes the counters of a cascade, which is the one model that clients call, in its first gear. */
   private cascadeCounters(): CascadeCounters {
     const made = cascadeCounters(this.registry);
-    const { name: model } = this.bundle.models[0]!;
+    const { name: model } = itemAt(this.bundle.models, 0);
     made.gear.set({ model }, 0);
     made.shifts.inc({ model }, 0);
     for (const { answers: stage } of this.bundle.work)
@@ -147,7 +148,7 @@ export class Counters {
 
   /** shifted says which gear has become active, by its number in the plan. */
   shifted(gear: number): void {
-    const { name: model } = this.bundle.models[0]!;
+    const { name: model } = itemAt(this.bundle.models, 0);
     this.cascade?.gear.set({ model }, gear);
     this.cascade?.shifts.inc({ model });
   }
@@ -192,12 +193,12 @@ export class Counters {
     const { priorities } = this.bundle.plan.serving ?? {};
     if (priorities === undefined) return;
     const level = Object.hasOwn(priorities, priority) ? priority : 0;
-    const labels = { model: this.bundle.models[model]!.name, priority: `${level}` };
+    const labels = { model: itemAt(this.bundle.models, model).name, priority: `${level}` };
     this.own.byPriority.inc({ ...labels, outcome: outcomeName(ending) });
   }
 
   private notAnswered(model: number, reason: RefusalReason, { tookUs }: RequestTimes): void {
-    const sums = this.sums[model]!;
+    const sums = itemAt(this.sums, model);
     this.nv.failure.inc({ ...this.labels(model), reason });
     sums.failure += 1;
     sums.failureUs += tookUs;
@@ -205,7 +206,7 @@ export class Counters {
 
   private answered(model: number, { tookUs, queueUs, inputUs, inferUs, outputUs }: RequestTimes): void {
     const labels = this.labels(model);
-    const sums = this.sums[model]!;
+    const sums = itemAt(this.sums, model);
     this.nv.success.inc(labels);
     this.nv.requestUs.inc(labels, tookUs);
     this.nv.queueUs.inc(labels, queueUs);
@@ -228,14 +229,14 @@ export class Counters {
     this.nv.failure.inc({ ...labels, reason: 'CANCELED' });
     this.own.outcomes.inc({ model: labels.model, outcome: 'cancelled' });
     this.endings.cancelled += 1;
-    this.sums[model]!.failure += 1;
+    itemAt(this.sums, model).failure += 1;
   }
 
   /** refused counts a request that was not valid and so not submitted. */
   refused(model: number): void {
     this.nv.failure.inc({ ...this.labels(model), reason: 'OTHER' });
     this.endings.refused += 1;
-    this.sums[model]!.failure += 1;
+    itemAt(this.sums, model).failure += 1;
   }
 
   /** unsent counts an answer that could not be sent, such as for want of memory. */
@@ -249,7 +250,7 @@ export class Counters {
    * the last partition (those of a DAG count when they are answered); a failed batch counts as busy time alone.
    */
   batch(record: BatchRecord): void {
-    const pool = this.bundle.topology.pools[record.pool]!;
+    const pool = itemAt(this.bundle.topology.pools, record.pool);
     const place = this.place(pool);
     this.own.busyUs.inc({ device: this.deviceName(record.device) }, record.busyUs);
     if (record.phases === undefined) return;
@@ -257,35 +258,36 @@ export class Counters {
     this.own.handOverUs.inc(place, handOverUs(record.phases));
     this.times.record(record.pool, record.size, record.busyUs);
     if (!this.mayEnd(record.pool)) return;
-    for (const model of this.sharers[pool.model]!) this.executed(model, record.size, phasesUs(record.phases));
+    for (const model of itemAt(this.sharers, pool.model))
+      this.executed(model, record.size, phasesUs(record.phases));
     if (this.countsByBatch) this.rowsEnded(pool.model, record.size);
   }
 
   private executed(model: number, size: number, phases: PhaseTimes): void {
     this.nv.executions.inc(this.labels(model));
-    const { batches } = this.sums[model]!;
+    const { batches } = itemAt(this.sums, model);
     batches.set(size, withBatch(batches.get(size), phases));
-    this.sums[model]!.executions += 1;
+    itemAt(this.sums, model).executions += 1;
   }
 
   /** mayEnd says whether a request may end with the stage of a pool: what this gives is then an answer. */
   private mayEnd(index: number): boolean {
     const { pools, routes } = this.bundle.topology;
-    const { model, edges } = pools[index]!;
+    const { model, edges } = itemAt(pools, index);
     if (areChains(routes)) return edges.length === 0;
-    const answers = this.bundle.models[model]!.outputKeys;
-    return this.bundle.work[index]!.outputs.some(({ key, endKey = key }) => answers.includes(endKey));
+    const answers = itemAt(this.bundle.models, model).outputKeys;
+    return itemAt(this.bundle.work, index).outputs.some(({ key, endKey = key }) => answers.includes(endKey));
   }
 
   /** rowsEnded counts rows that were executed to the end. */
   private rowsEnded(model: number, rows: number): void {
     this.nv.rows.inc(this.labels(model), rows);
-    this.sums[model]!.rows += rows;
+    itemAt(this.sums, model).rows += rows;
   }
 
   /** executionFailed counts a batch of a pool that failed on its device, or was lost with it. */
   executionFailed(pool: number): void {
-    this.own.failures.inc(this.place(this.bundle.topology.pools[pool]!));
+    this.own.failures.inc(this.place(itemAt(this.bundle.topology.pools, pool)));
   }
 
   device(device: number, up: boolean): void {
@@ -302,11 +304,11 @@ export class Counters {
   }
 
   private deviceName(device: number): string {
-    return this.bundle.topology.devices[device]!.name;
+    return itemAt(this.bundle.topology.devices, device).name;
   }
 
   private labels(model: number): { model: string; version: string } {
-    return { model: this.bundle.models[model]!.name, version: '1' };
+    return { model: itemAt(this.bundle.models, model).name, version: '1' };
   }
 }
 

@@ -1,4 +1,4 @@
-import { smallestOf } from '../collections/index.js';
+import { itemAt, smallestOf } from '../collections/index.js';
 import { stageName, stageRoute } from '../formats/index.js';
 import { type DropReason, sharingFirst, type Topology } from '../serving/index.js';
 import { LONGEST_RESTART_MS } from './live-device.js';
@@ -47,11 +47,11 @@ export class Drops {
 
   /** took counts rows of a model as open, and `gave` those of a request that has ended. */
   took(model: number, rows: number): void {
-    this.openRows[this.sharing[model]!]! += rows;
+    this.openRows[itemAt(this.sharing, model)]! += rows;
   }
 
   gave(model: number, rows: number): void {
-    this.openRows[this.sharing[model]!]! -= rows;
+    this.openRows[itemAt(this.sharing, model)]! -= rows;
   }
 
   /** device returns whether a device takes work. */
@@ -62,7 +62,7 @@ export class Drops {
   /** ending gives the ending of an open request that is dropped from the queue of a pool, or at the entry (−1). */
   ending(model: number, reason: DropReason, pool: number): Dropped {
     const at = this.topology.pools[pool];
-    const retryAfterS = this.retryAfterS(this.sharing[model]!);
+    const retryAfterS = this.retryAfterS(itemAt(this.sharing, model));
     if (at === undefined) return { kind: 'dropped', reason, place: 'entry', retryAfterS };
     const stage = stageName(at.stage);
     return { kind: 'dropped', reason, place: stage, stage, retryAfterS };
@@ -70,8 +70,8 @@ export class Drops {
 
   private retryAfterS(model: number): number {
     const sum = (rates: readonly number[]) => rates.reduce((total, rate) => total + rate, 0);
-    const routes = this.routes[model]!;
-    const openRows = this.openRows[model]!;
+    const routes = itemAt(this.routes, model);
+    const openRows = itemAt(this.openRows, model);
     const rps = sum(routes.map((route) => route.rps * this.shareUp(route)));
     if (rps > 0) return Math.max(1, Math.ceil(openRows / rps));
     const planned = sum(routes.map((route) => route.rps));
@@ -83,7 +83,7 @@ export class Drops {
     const { devices } = this.topology;
     return smallestOf(
       pools.map((pool) => {
-        const planned = pool.devices.filter((device) => devices[device]!.standby !== true).length;
+        const planned = pool.devices.filter((device) => itemAt(devices, device).standby !== true).length;
         return pool.devices.filter((device) => this.isUp[device] === 1).length / Math.max(1, planned);
       }),
     );
@@ -95,6 +95,6 @@ function routesOf({ pools }: Topology, model: number): Route[] {
   const numbers = [...new Set(own.map(({ stage }) => stageRoute(stage)))];
   return numbers.map((number) => {
     const among = own.filter(({ stage }) => stageRoute(stage) === number);
-    return { rps: among[0]!.throughputRps, pools: among };
+    return { rps: itemAt(among, 0).throughputRps, pools: among };
   });
 }

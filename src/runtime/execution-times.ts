@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { quantileOfSorted } from '../metrics/index.js';
 
 /** The last batches of a pool whose times are kept. */
@@ -37,7 +38,7 @@ export class ExecutionTimes {
 
   /** record adds a batch that was executed in `us` microseconds. */
   record(pool: number, size: number, us: number): void {
-    const times = this.pools[pool]!;
+    const times = itemAt(this.pools, pool);
     times.executed[size - 1] = (times.executed[size - 1] ?? 0) + 1;
     times.ring[times.next] = { order: this.sequence, size, us };
     times.next = (times.next + 1) % KEPT;
@@ -46,7 +47,7 @@ export class ExecutionTimes {
 
   /** since gives the batches of a pool by size, with the times of those kept that came after the first `sequence`. */
   since(pool: number, sequence: number): ExecutedBatches[] {
-    const { executed, ring } = this.pools[pool]!;
+    const { executed, ring } = itemAt(this.pools, pool);
     const found: ExecutedBatches[] = [];
     executed.forEach((count, i) => {
       const wanted = ring.filter(({ order, size }) => size === i + 1 && order >= sequence);

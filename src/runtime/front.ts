@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { thisTool } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { InputError, type PlanServing } from '../formats/index.js';
 import { parseJson, WireFault } from '../protocol/index.js';
 import type { Doorkeeper } from './access-hook.js';
@@ -185,7 +186,7 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
     for (const route of [`/v2/models/:model${path}`, `/v2/models/:model/versions/:version${path}`]) {
       app.get<{ Params: CalledModel }>(route, (request, reply) => {
         const index = calledIndex(bundle, request.params);
-        return handle(bundle.models[index]!, index, reply);
+        return handle(itemAt(bundle.models, index), index, reply);
       });
     }
   };

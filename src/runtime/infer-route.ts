@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { itemAt } from '../collections/index.js';
 import { tensorBytes } from '../execution/index.js';
 import { InputError } from '../formats/index.js';
 import type { Steps } from '../protocol/index.js';
@@ -107,7 +108,7 @@ function* inferenceOf(
   const headerLength = headers[HEADER_LENGTH] as string | undefined;
   const take = (bytes: number) => bodies.charge(raw, bytes);
   try {
-    return yield* inferRequestOf(bundle.models[index]!, body, { headerLength, take });
+    return yield* inferRequestOf(itemAt(bundle.models, index), body, { headerLength, take });
   } catch (error) {
     counters.refused(index);
     throw error;

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { StartExecutor } from '../execution/index.js';
 import { streamsOf } from '../random/index.js';
 import { type ChosenScheduler, makeCore, poolsServedBy, sharingFirst } from '../serving/index.js';
@@ -51,11 +52,11 @@ export class LiveEngine {
     );
     const limits = bundle.topology.pools.map((pool) => new HangLimit(pool));
     this.devices = planDevices(bundle, start).map((plan, device) => {
-      const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
+      const duties = poolsServedBy(itemAt(bundle.topology.devices, device)).map((pool) => ({
         pool,
-        work: bundle.work[pool]!,
-        largestBatch: bundle.topology.pools[pool]!.batch,
-        hang: limits[pool]!,
+        work: itemAt(bundle.work, pool),
+        largestBatch: itemAt(bundle.topology.pools, pool).batch,
+        hang: itemAt(limits, pool),
       }));
       return new LiveDevice(plan, duties, {
         up: (why) => this.deviceUp(device, why),
@@ -92,7 +93,9 @@ export class LiveEngine {
    */
   async start(): Promise<void> {
     const { log, signal } = this.options;
-    const used = this.devices.filter((_, device) => this.bundle.topology.devices[device]!.standby !== true);
+    const used = this.devices.filter(
+      (_, device) => itemAt(this.bundle.topology.devices, device).standby !== true,
+    );
     let done = 0;
     const kill = () => this.kill();
     signal?.addEventListener('abort', kill);
@@ -165,7 +168,7 @@ export class LiveEngine {
   }
 
   private nameOf(device: number): string {
-    return this.bundle.topology.devices[device]!.name;
+    return itemAt(this.bundle.topology.devices, device).name;
   }
 
   private deviceUp(device: number, why: UpReason): void {

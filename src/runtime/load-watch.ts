@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { GearPlan } from '../formats/index.js';
 
 /** Nothing is said of a load before it was watched for this many intervals; each has some chance in it. */
@@ -56,7 +57,7 @@ export class LoadWatch {
   private stray(): number {
     const { gears } = this.plan;
     return gears.reduce(
-      (sum, { share }, range) => sum + Math.abs(share - (this.counts[range] as number) / this.intervals) / 2,
+      (sum, { share }, range) => sum + Math.abs(share - itemAt(this.counts, range) / this.intervals) / 2,
       0,
     );
   }

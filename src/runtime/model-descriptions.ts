@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { oipDatatype } from '../execution/index.js';
 import type { PlanServing, TensorSpec } from '../formats/index.js';
 import { stageFields } from '../formats/index.js';
@@ -84,7 +85,9 @@ export function statistics(
   indices: readonly number[],
 ): object {
   return {
-    model_stats: indices.map((index) => modelStatistics(bundle.models[index]!.name, counters.sums[index]!)),
+    model_stats: indices.map((index) =>
+      modelStatistics(itemAt(bundle.models, index).name, itemAt(counters.sums, index)),
+    ),
   };
 }
 
@@ -138,10 +141,10 @@ interface ServedSoFar {
  * stages have the same batches.
  */
 export function modelExecutions(index: number, { bundle, counters, since }: ServedSoFar): object {
-  const { success, requestUs, queueUs } = counters.sums[index]!;
+  const { success, requestUs, queueUs } = itemAt(counters.sums, index);
   const shared = sharingFirst(bundle.topology)[index];
   return {
-    name: bundle.models[index]!.name,
+    name: itemAt(bundle.models, index).name,
     plan_sha256: bundle.manifest.value.plan.sha256,
     sequence: counters.times.sequence,
     requests: { answered: success, request_us: requestUs, queue_us: queueUs },

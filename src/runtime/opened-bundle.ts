@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadArtifact, partFault, readWhole, sha256OfFile } from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import {
   type ArtifactTypes,
@@ -151,7 +151,7 @@ function bundleAt(bundle: OpenedBundle, at: string, task: string): OpenedBundle 
       ...model,
       plannedRps: part.topology.models[m]?.throughputRps ?? 0,
     })),
-    work: part.pools.map((pool) => work[pool] as PoolWork),
+    work: part.pools.map((pool) => itemAt(work, pool)),
     isPart: true,
   };
 }
@@ -235,11 +235,11 @@ function memoryFaults(
     const { memoryGiB } = cluster.devices[device.deviceClass] ?? {};
     const held = poolsServedBy(device);
     if (memoryGiB === undefined || held.length < 2) continue;
-    const files = new Map(held.map((pool) => [work[pool]!.file, work[pool]!.fileBytes]));
+    const files = new Map(held.map((pool) => [itemAt(work, pool).file, itemAt(work, pool).fileBytes]));
     const neededGiB = [...files.values()].reduce((sum, bytes) => sum + bytes, 0) / GIB;
     const freeGiB = memoryGiB / device.virtual;
     if (neededGiB <= freeGiB) continue;
-    const stages = held.map((pool) => stageName(pools[pool]!.stage)).join(', ');
+    const stages = held.map((pool) => stageName(itemAt(pools, pool).stage)).join(', ');
     const message = `${device.deviceClass} has ${freeGiB} GiB for each of its devices, and the models of ${stages} take ${neededGiB.toFixed(2)} GiB`;
     told.set(message, fault(message, '/stages'));
   }

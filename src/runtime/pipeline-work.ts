@@ -1,4 +1,4 @@
-import { largestOf, pushAll } from '../collections/index.js';
+import { itemAt, largestOf, pushAll } from '../collections/index.js';
 import { type Fault, fault, type PipelinePlan } from '../formats/index.js';
 import {
   ancestorsOf,
@@ -66,7 +66,7 @@ function pipelineModels({ plan, manifest, topology }: PipelineBundle, faults: Fa
     pushAll(faults, sentFaults(name, [...served.inputs, ...served.outputs]));
     return {
       name,
-      sloNs: topology.models[m]!.sloNs,
+      sloNs: itemAt(topology.models, m).sloNs,
       ...common,
       plannedRps: heldRps ?? throughputRps,
       weight,
@@ -80,8 +80,8 @@ function stageWork({ plan, topology, manifest, folder, sizes }: PipelineBundle):
   const carried = areChains(topology.routes) ? carriedInChain(plan) : carriedAfter(plan);
   return stageTensors(plan).map((tensors, i) => {
     return {
-      ...placedFile({ folder, sizes }, bundledFile(parts[i]!, manifest)),
-      carried: carried[i]!,
+      ...placedFile({ folder, sizes }, bundledFile(itemAt(parts, i), manifest)),
+      carried: itemAt(carried, i),
       ...tensors,
     };
   });

@@ -1,4 +1,4 @@
-import { largestOf, pushAll } from '../collections/index.js';
+import { itemAt, largestOf, pushAll } from '../collections/index.js';
 import {
   type Fault,
   fault,
@@ -51,7 +51,7 @@ export function pooledWork(
 }
 
 function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults: Fault[]): LiveModel {
-  const { name, sloNs } = topology.models[m]!;
+  const { name, sloNs } = itemAt(topology.models, m);
   const model = manifest.models.find((bundled) => bundled.name === name);
   if (model === undefined) {
     faults.push(fault(`has no model ${JSON.stringify(name)}, which the plan serves`, '/models'));
@@ -61,7 +61,7 @@ function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults
   const pools = topology.pools.filter((pool) => pool.model === m);
   const batched = inputs.some((spec) => spec.batchAxis !== undefined);
   const maxRows = batched ? Math.max(1, largestOf(pools.map((pool) => pool.batch))) : 1;
-  const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
+  const { throughputRps: plannedRps, weight, ...planned } = itemAt(plan.models, m);
   if (model !== undefined) {
     const at = `/models/${name}`;
     pushAll(faults, [
@@ -108,9 +108,13 @@ function checkFeeds(
 ): void {
   topology.pools.forEach((pool, first) => {
     if (stageIndex(pool.stage) !== 0) return;
-    const model = models[pool.model]!;
+    const model = itemAt(models, pool.model);
     const chain: number[] = [];
-    for (let at: number | undefined = first; at !== undefined; at = followersOf(topology.pools[at]!)[0])
+    for (
+      let at: number | undefined = first;
+      at !== undefined;
+      at = followersOf(itemAt(topology.pools, at))[0]
+    )
       chain.push(at);
     const known = new Map(model.inputs.map((spec) => [spec.name, spec]));
     const check = (spec: TensorSpec, taker: string) => {
@@ -124,11 +128,11 @@ function checkFeeds(
         );
     };
     chain.forEach((at, k) => {
-      for (const { spec } of work[at]!.inputs) check(spec, `partition ${k}`);
-      for (const { spec } of work[at]!.outputs) known.set(spec.name, spec);
-      const later = chain.slice(k + 1).flatMap((i) => work[i]!.inputs.map(({ spec }) => spec.name));
+      for (const { spec } of itemAt(work, at).inputs) check(spec, `partition ${k}`);
+      for (const { spec } of itemAt(work, at).outputs) known.set(spec.name, spec);
+      const later = chain.slice(k + 1).flatMap((i) => itemAt(work, i).inputs.map(({ spec }) => spec.name));
       // A row whose batch is lost may begin again, so that it keeps its inputs.
-      work[at]!.carried = new Set([...model.inputKeys, ...later, ...model.outputKeys]);
+      itemAt(work, at).carried = new Set([...model.inputKeys, ...later, ...model.outputKeys]);
     });
     for (const spec of model.outputs) check(spec, 'the answer');
   });

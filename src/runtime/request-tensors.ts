@@ -1,4 +1,4 @@
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import {
   elementCount,
   oipDatatype,
@@ -88,7 +88,9 @@ export function countRows(model: AskedModel, inputs: Tensors, faults: Fault[]): 
   const counts = model.inputs.flatMap((spec) => {
     const tensor = inputs[spec.name];
     if (spec.batchAxis === undefined || tensor === undefined) return [];
-    return [{ name: spec.name, rows: tensor.dims[spec.batchAxis]! / spec.shape[spec.batchAxis]! }];
+    return [
+      { name: spec.name, rows: itemAt(tensor.dims, spec.batchAxis) / itemAt(spec.shape, spec.batchAxis) },
+    ];
   });
   const rows = counts[0]?.rows ?? 1;
   if (counts.some((count) => count.rows !== rows)) {

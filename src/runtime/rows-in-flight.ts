@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
 
 /** AnsweredBy names the model of a cascade that answers a row, and says how certain it is. */
@@ -16,7 +17,7 @@ export class RowInFlight {
   /** The row takes the tensors of its request under the keys, and not copies of them. */
   constructor(inputs: Tensors, names: readonly { readonly name: string }[], keys: readonly string[]) {
     names.forEach(({ name }, i) => {
-      this.tensors[keys[i]!] = inputs[name]!;
+      this.tensors[itemAt(keys, i)] = inputs[name]!;
     });
   }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   commonTensor,
   dtypeInfo,
@@ -57,7 +58,7 @@ function stackedInto(
   const alike = (part: TensorData) =>
     part.dtype === dtype && !isStrings(part.data) && shape.every((size, axis) => part.dims[axis] === size);
   if (!parts.every(alike)) return undefined;
-  const length = (parts[0] as TensorData).data.length;
+  const length = itemAt(parts, 0).data.length;
   const data = new info.array(
     memory.take(name, parts.length * length * info.bytes),
     0,
@@ -66,7 +67,7 @@ function stackedInto(
   parts.forEach((part, i) => {
     (data as Float32Array).set(part.data as Float32Array, i * length);
   });
-  return { dtype, dims: shape.with(0, parts.length * (shape[0] as number)), data };
+  return { dtype, dims: shape.with(0, parts.length * itemAt(shape, 0)), data };
 }
 
 /**
@@ -78,5 +79,9 @@ function stackedInto(
 export function splitRows(tensor: TensorData, spec: TensorSpec, count: number): TensorData[] {
   if (spec.batchAxis === undefined) return tensorForAll(tensor, spec, count);
   if (count === 1) return [tensor];
-  return splitBatch(tensor, spec.batchAxis, new Array<number>(count).fill(spec.shape[spec.batchAxis]!));
+  return splitBatch(
+    tensor,
+    spec.batchAxis,
+    new Array<number>(count).fill(itemAt(spec.shape, spec.batchAxis)),
+  );
 }

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { attempted, oneErrorOf, readPolicies } from '../artifacts/index.js';
 import type { StartExecutor } from '../execution/index.js';
-import { fault, InputError, option, ToldFaults } from '../formats/index.js';
+import { errorFields, fault, InputError, option, ToldFaults } from '../formats/index.js';
 import { chosenScheduler, type SchedulerOptions } from '../serving/index.js';
 import { Access } from './access.js';
 import { Doorkeeper } from './access-hook.js';
@@ -285,7 +285,7 @@ async function listenAt(front: FastifyInstance, servers: HttpServers, at: Listen
 }
 
 function cannotListen({ host, port, asked }: ListenPlace, error: unknown): unknown {
-  switch ((error as NodeJS.ErrnoException).code) {
+  switch (errorFields(error).code) {
     case 'EADDRINUSE':
       return new InputError(
         `listen on ${host}:${port}`,

@@ -1,4 +1,5 @@
 import { loadArtifact } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import {
   commandText,
   type DeployTarget,
@@ -57,6 +58,6 @@ function targetAdvice(): string {
   const here = Object.entries<RunBy>(RUN_BY).flatMap(([target, by]) =>
     by === 'this server' ? [target] : [],
   );
-  const deploy = ['deploy', 'plan.json', '--target', here[0] as string, '-o', 'bundle'];
+  const deploy = ['deploy', 'plan.json', '--target', itemAt(here, 0), '-o', 'bundle'];
   return `Make a bundle for this server from its plan, as with ${commandText(deploy)}, or run this one with what it was made for.`;
 }

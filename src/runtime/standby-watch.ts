@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { ArrivalWindows, poolNames, poolsServedBy, type Topology } from '../serving/index.js';
 
 /**
@@ -53,11 +54,11 @@ export class StandbyWatch {
   private scaled(at: number, device: number, isUsed: boolean): ScaledDevice {
     this.inUse[device] = isUsed;
     const { devices } = this.topology;
-    const own = devices[device]!;
+    const own = itemAt(devices, device);
     this.arrivals.slide(at);
     return {
       device: own.name,
-      serves: poolsServedBy(own).map((pool) => this.names[pool]!),
+      serves: poolsServedBy(own).map((pool) => itemAt(this.names, pool)),
       ...(this.tuner === undefined ? {} : { tuner: this.tuner }),
       inUse: devices.filter(({ pool }, i) => pool === own.pool && this.inUse[i]).length,
       inLastS: this.arrivals.countIn(0),

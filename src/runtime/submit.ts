@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { Tensors } from '../execution/index.js';
 import { type Fault, fault, type PlanServing } from '../formats/index.js';
 import { weightOfPriority } from '../plans/index.js';
@@ -104,9 +105,9 @@ export class Intake {
     const at = options.cameNs ?? this.now();
     const model = findModel(this.bundle, called);
     if (typeof model !== 'number') return Promise.resolve(model);
-    const { name, sloNs, dropWeight } = this.bundle.models[model]!;
+    const { name, sloNs, dropWeight } = itemAt(this.bundle.models, model);
     const faults: Fault[] = [];
-    const rows = checkedRows(this.bundle.models[model]!, tensors, faults);
+    const rows = checkedRows(itemAt(this.bundle.models, model), tensors, faults);
     if (faults.length > 0) {
       this.counters.refused(model);
       return Promise.resolve({ kind: 'refused', model: name, faults });

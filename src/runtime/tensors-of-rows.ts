@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
 import type { TensorSpec } from '../formats/index.js';
 import type { FedInput } from '../plans/index.js';
@@ -63,7 +64,7 @@ export function keepOutputs(
     keepOfRow(
       row,
       work,
-      split.map((parts) => parts[k]!),
+      split.map((parts) => itemAt(parts, k)),
     ),
   );
   return fork === undefined ? [] : verdicts;
@@ -76,14 +77,16 @@ function keepOfRow(
 ): number {
   const { tensors } = row;
   outputs.forEach(({ key }, i) => {
-    tensors[key] = parts[i]!;
+    tensors[key] = itemAt(parts, i);
   });
   if (fork === undefined) return 0;
-  const verdict = fork.verdictOn(Object.fromEntries(outputs.map(({ spec }, i) => [spec.name, parts[i]!])));
+  const verdict = fork.verdictOn(
+    Object.fromEntries(outputs.map(({ spec }, i) => [spec.name, itemAt(parts, i)])),
+  );
   if (answers !== undefined) row.answered = { model: answers, certainty: verdict };
   outputs.forEach(({ endKey }, i) => {
     if (endKey === undefined) return;
-    if (verdict === 0) tensors[endKey] = parts[i]!;
+    if (verdict === 0) tensors[endKey] = itemAt(parts, i);
     else delete tensors[endKey];
   });
   return verdict;
@@ -98,9 +101,9 @@ export function answerOf(model: LiveModel, rows: readonly AnsweredRow[]): RowsAn
   const rowsOf: Record<string, number[]> = {};
   const notTaken: string[] = [];
   model.outputs.forEach((spec, i) => {
-    const key = model.outputKeys[i]!;
+    const key = itemAt(model.outputKeys, i);
     const having = rows.flatMap(({ tensors }, row) => (tensors[key] === undefined ? [] : [row]));
-    const parts = having.map((row) => rows[row]!.tensors[key]!);
+    const parts = having.map((row) => itemAt(rows, row).tensors[key]!);
     if (parts.length < rows.length && !model.mayLackOutputs)
       throw new Error(`the model gave no ${spec.name}`);
     if (parts.length === 0) notTaken.push(spec.name);
@@ -112,7 +115,7 @@ export function answerOf(model: LiveModel, rows: readonly AnsweredRow[]): RowsAn
 }
 
 function joined(parts: readonly TensorData[], spec: TensorSpec): TensorData {
-  const first = parts[0]!;
+  const first = itemAt(parts, 0);
   if (parts.length === 1 || spec.batchAxis === undefined) return first;
   const { dtype, dims } = first;
   return stackRows(parts, { ...spec, dtype, shape: [...dims] });

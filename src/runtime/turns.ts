@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type { Steps } from '../protocol/index.js';
 
 /** Long work takes so much of one turn of the event loop. Health and other requests are answered between turns. */
@@ -32,7 +33,7 @@ export class Turns {
   }
 
   private turn(): void {
-    const work = this.waiting[0]!;
+    const work = itemAt(this.waiting, 0);
     const goesOn = isUnfinished(work);
     this.waiting.shift();
     if (goesOn) this.waiting.push(work);

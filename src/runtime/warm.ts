@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   ChangedModelError,
   ExecutionError,
@@ -104,7 +105,7 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
     if (batch === 1 || sameTensor(one, many)) return [];
     return [fault(`has no batch axis and yet differs between batches of 1 and ${batch}`, spec.name)];
   }
-  const alone = spec.shape[spec.batchAxis]!;
+  const alone = itemAt(spec.shape, spec.batchAxis);
   const grown = alone * batch;
   if (one.dims[spec.batchAxis] === alone && many.dims[spec.batchAxis] === grown) return [];
   return [

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { type Fault, fault } from '../formats/index.js';
 import { type ShareFigure, shareOf } from '../metrics/index.js';
 import type { RunPipeline } from '../pipeline/index.js';
@@ -34,7 +35,7 @@ const ROUNDED = 1e6;
 /** countVerdicts counts what the stages' verdicts chose. Stages stand in the order of the spec. */
 export function countVerdicts(rows: readonly RowVerdicts[], pipeline: RunPipeline): CountedStage[] {
   return pipeline.stages.map((stage, i) => {
-    const verdicts = rows.flatMap((row) => (row[i] === NOT_REACHED ? [] : [row[i] as number]));
+    const verdicts = rows.flatMap((row) => (row[i] === NOT_REACHED ? [] : [itemAt(row, i)]));
     const of = verdicts.length;
     const taken = conditionalEdges(stage).map(
       (_, bit) => verdicts.filter((verdict) => (verdict & (1 << bit)) !== 0).length,
@@ -45,14 +46,14 @@ export function countVerdicts(rows: readonly RowVerdicts[], pipeline: RunPipelin
       visits: of,
       scaleFactor: shareOf(of, rows.length),
       edges: conditionalEdges(stage).map((edge, bit): CountedEdge => {
-        const count = taken[bit] as number;
+        const count = itemAt(taken, bit);
         return {
           to: edge.to,
           at: stage.next.indexOf(edge),
           taken: count,
           of,
           ...(of > 0 ? { share: shareOf(count, of) } : {}),
-          probability: probabilities[bit] as number,
+          probability: itemAt(probabilities, bit),
         };
       }),
     };
@@ -69,10 +70,8 @@ function roundedShares(
   for (const { isExclusive, edges } of choices) {
     if (!isExclusive || of === 0) continue;
     const bits = edges.map(({ bit }) => bit);
-    const largest = bits.reduce((best, bit) =>
-      (taken[bit] as number) > (taken[best] as number) ? bit : best,
-    );
-    const others = bits.reduce((sum, bit) => (bit === largest ? sum : sum + (rounded[bit] as number)), 0);
+    const largest = bits.reduce((best, bit) => (itemAt(taken, bit) > itemAt(taken, best) ? bit : best));
+    const others = bits.reduce((sum, bit) => (bit === largest ? sum : sum + itemAt(rounded, bit)), 0);
     rounded[largest] = ROUNDED - others;
   }
   return rounded.map((millionths) => millionths / ROUNDED);
@@ -117,7 +116,7 @@ export function verdictLines(rows: readonly RowVerdicts[], { stages }: RunPipeli
   );
   const lines = rows.map((row) =>
     edges.map(({ stage, bit }) => {
-      const verdict = row[stage] as number;
+      const verdict = itemAt(row, stage);
       return verdict === NOT_REACHED ? '' : String((verdict >> bit) & 1);
     }),
   );

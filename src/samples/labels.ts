@@ -1,4 +1,5 @@
 import { decodedText, readWhole } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import type { TensorData } from '../execution/index.js';
 import { decimalOf, fault, sha256Of, shown, type TensorSpec, type ToldFaults } from '../formats/index.js';
 import { readNpy } from './npy.js';
@@ -43,7 +44,7 @@ export async function readLabels(
       .map(({ of, output }) => ({ of, classes: classesOf(output) }))
       .reduce((a, b) => (b.classes < a.classes ? b : a), { of: '', classes: Number.POSITIVE_INFINITY });
     const wrong = written.flatMap((text, i) => {
-      const said = wrongLabel(text, labels[i] as number, fewest);
+      const said = wrongLabel(text, itemAt(labels, i), fewest);
       return said === undefined ? [] : [fault(said, `${path} label ${i + 1}`)];
     });
     const faults = wrong.slice(0, MOST_TOLD);

@@ -1,5 +1,5 @@
 import { decodedText, inSteps, pause } from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
+import { itemAt, pushAll } from '../collections/index.js';
 import { dtypeInfo, elementCount, type TensorData, type Tensors } from '../execution/index.js';
 import {
   type Fault,
@@ -139,7 +139,7 @@ function fromArray(bytes: Uint8Array, room: Room): Found {
   const faults = arrayFaults({ head: bytes, size: bytes.length }, spec, room);
   if (faults.length > 0) return { rows: [], faults };
   const read = tried(() => readNpy(bytes));
-  return typeof read === 'string' ? nothing(read) : fromTensors({ [names[0] as string]: read }, model, []);
+  return typeof read === 'string' ? nothing(read) : fromTensors({ [itemAt(names, 0)]: read }, model, []);
 }
 
 async function fromArchive(bytes: Uint8Array, room: Room): Promise<Found> {
@@ -182,7 +182,7 @@ function arrayFaults(
   const faults = misfits({ dtype, dims }, spec);
   if (faults.length > 0) return faults;
   const { batchAxis } = spec;
-  const rows = batchAxis === undefined ? 1 : (dims[batchAxis] as number) / (spec.shape[batchAxis] as number);
+  const rows = batchAxis === undefined ? 1 : itemAt(dims, batchAxis) / itemAt(spec.shape, batchAxis);
   const said = tooMany(rows, room);
   if (said !== undefined) return [fault(said, spec.name)];
   const bytes = elementCount(dims) * (dtypeInfo(dtype)?.bytes ?? 0);

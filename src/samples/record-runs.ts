@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   dtypeOfOip,
   ExecutionError,
@@ -215,7 +216,7 @@ class SampleDriver implements ProgramDriver {
 /** sourced gives a tensor of a sample, once it exists. */
 async function sourced({ request, tasks }: OpenSample, source: SourceName): Promise<TensorData> {
   if (source.from === 'request') return request[source.input] as TensorData;
-  return (await (tasks[source.task] as Promise<Tensors>))[source.output] as TensorData;
+  return (await itemAt(tasks, source.task))[source.output] as TensorData;
 }
 
 function sampleFault(row: number, said: string): InputError {

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { ExecutionError, type Executor, type Tensors } from '../execution/index.js';
 import { fault, InputError } from '../formats/index.js';
 import type { RunPipeline } from '../pipeline/index.js';
@@ -65,7 +66,7 @@ class StageRunner {
 
   /** mustRun says whether something is chosen by a stage's model or after it. */
   mustRun(stage: number): boolean {
-    return this.isNeeded[stage] as boolean;
+    return itemAt(this.isNeeded, stage);
   }
 
   async walk(inputs: Tensors, run: RunStage): Promise<RowVerdicts> {
@@ -89,7 +90,7 @@ class StageRunner {
   }
 
   private async verdictOf(row: RowInFlight, stage: number, run: RunStage): Promise<number> {
-    const tensors = this.tensors[stage] as (typeof this.tensors)[number];
+    const tensors = itemAt(this.tensors, stage);
     const feeds = feedsOf([row], tensors, new StackMemory());
     const outputs = await run(
       stage,

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import type {
   ComparedApplication,
   ComparedFigure,
@@ -60,7 +61,7 @@ export function rowFigures(
   );
   const applications = first?.applications?.map(
     (_, k): ComparedApplication => ({
-      name: names[k] as string,
+      name: itemAt(names, k),
       ...requestsOver(
         runs.flatMap((run) => run.applications?.[k] ?? []),
         places,

@@ -1,4 +1,5 @@
 import { emittedHead } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import type {
   InputFile,
   SimulatedCascade,
@@ -61,7 +62,7 @@ export function simulationReport(
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     overall: figures.overall,
     models: applicationsOf(plan).map(({ name, sloMs, throughputRps }, m) => {
-      const requests = figures.models[m] as RunFigures['models'][number];
+      const requests = itemAt(figures.models, m);
       const { attainment } = requests;
       const share = attainment === undefined ? {} : { attainment };
       return { name, sloMs, plannedRps: throughputRps, ...share, requests };
@@ -73,7 +74,7 @@ export function simulationReport(
         name,
         {
           ...(plan.classes[name]?.emulated ? { emulated: true as const } : {}),
-          ...(figures.classes[i] as RunFigures['classes'][number]),
+          ...itemAt(figures.classes, i),
           ...usedFigures(run.usedGpuS?.[i], plan.cluster.devices[name]?.hourlyCost),
         },
       ]),
@@ -105,7 +106,7 @@ function describedCascade(
         fromRps,
         toRps,
         plannedShare: share,
-        share: gearShares[gear] as number,
+        share: itemAt(gearShares, gear),
       })),
       ...(windows === undefined ? {} : { windows: [...windows] }),
     },
@@ -122,7 +123,7 @@ function describedPriorities(
   return {
     priorities: {
       ...(weightedDropRate === undefined ? {} : { weightedDropRate }),
-      levels: priorities.map((level, i) => ({ ...level, ...(levels[i] as (typeof levels)[number]) })),
+      levels: priorities.map((level, i) => ({ ...level, ...itemAt(levels, i) })),
     },
   };
 }
@@ -178,7 +179,7 @@ function describedDrop(
 
 function describedPool(found: RunFigures['pools'][number], p: number, topology: Topology): SimulatedPool {
   const { pools, devices: standing } = topology;
-  const pool = pools[p] as Topology['pools'][number];
+  const pool = itemAt(pools, p);
   const { stage, deviceClass, virtual, devices, batch, classes = [] } = pool;
   const up = devices.filter((device) => standing[device]?.standby !== true);
   const ofClass = (c: number) => up.filter((device) => (standing[device]?.poolClass ?? 0) === c).length;

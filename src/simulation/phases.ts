@@ -1,4 +1,4 @@
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf } from '../collections/index.js';
 import { fault, option, shown, type ToldFaults, writtenSeconds } from '../formats/index.js';
 import {
   type ArrivalProcess,
@@ -58,7 +58,7 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
     if (value !== undefined) told.add(fault(`is given by each ${option('phases')}`, option(name)));
   const phases = texts.map((text) => new PhaseText(text, models, told).read(arrivals === 'gamma', cv));
   if (told.count > before) return undefined;
-  if ((phases[0] as Phase).transitionS > 0)
+  if (itemAt(phases, 0).transitionS > 0)
     told.add(
       fault(
         'over=: no phase comes before the first, so it has no transition',
@@ -94,7 +94,7 @@ export function durationOfPhases(phases: readonly Phase[]): number {
 export function meanRates(phases: readonly Phase[], models: number): number[] {
   return Array.from({ length: models }, (_, m) => {
     const requests = phases.map(({ durationS, transitionS, rps }, i) => {
-      const here = rps[m] as number;
+      const here = itemAt(rps, m);
       const from = phases[i - 1]?.rps[m] ?? here;
       return here * durationS + 0.5 * (from + here) * transitionS;
     });

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import {
   type Fault,
   type FigureOverRuns,
@@ -47,7 +48,7 @@ export function overRuns(runs: readonly RanRequests[], names: readonly string[])
     overall: figuresOf(complete.map(({ overall }) => overall)),
     models: names.map((name, m) => ({
       name,
-      ...figuresOf(complete.map(({ models }) => models[m] as SimulatedRequests)),
+      ...figuresOf(complete.map(({ models }) => itemAt(models, m))),
     })),
   };
 }

@@ -1,5 +1,5 @@
 import { emittedHead } from '../artifacts/index.js';
-import { evenlySpaced } from '../collections/index.js';
+import { evenlySpaced, itemAt } from '../collections/index.js';
 import type { ToldFaults } from '../formats/index.js';
 import {
   fault,
@@ -113,7 +113,7 @@ async function runLoads(
   tell(runs.size, of);
   const jobs = loads.map((loadFactor) => ({ name: `load factor ${loadFactor}`, job: { loadFactor } }));
   await pool.runAll(jobs, (run, i) => {
-    if (run.complete) runs.set(loads[i] as number, run);
+    if (run.complete) runs.set(itemAt(loads, i), run);
     tell(runs.size, of);
   });
 }
@@ -208,7 +208,7 @@ function document(
     ...largestOf(runs, target, overall),
     models: applicationsOf(plan).map(({ name }, m) => ({
       name,
-      ...largestOf(runs, target, models[m] as AttainmentOf),
+      ...largestOf(runs, target, itemAt(models, m)),
     })),
   };
 }

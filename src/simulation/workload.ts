@@ -1,4 +1,4 @@
-import { largestOf } from '../collections/index.js';
+import { itemAt, largestOf, lastOf } from '../collections/index.js';
 import type { SimulatedWorkload } from '../formats/index.js';
 import { NS_PER_S } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
@@ -126,7 +126,7 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
         phased?.[model] ??
         (warmUp === undefined
           ? steadyLoad(rate, durationNs / NS_PER_S, cv)
-          : warmedLoad(rate, warmUp.fillNs[model] as number, { ...workload, warmUp }));
+          : warmedLoad(rate, itemAt(warmUp.fillNs, model), { ...workload, warmUp }));
       return [new DrawnArrivals({ process, load, stream, model })];
     });
     return mergedArrivals(sources);
@@ -173,7 +173,7 @@ const ROUNDING = 1e-9;
 function isProportional(one: readonly number[], other: readonly number[]): boolean {
   const [sum, otherSum] = [sumOf(one), sumOf(other)];
   return one.every(
-    (value, m) => Math.abs(value * otherSum - (other[m] as number) * sum) <= ROUNDING * sum * otherSum,
+    (value, m) => Math.abs(value * otherSum - itemAt(other, m) * sum) <= ROUNDING * sum * otherSum,
   );
 }
 
@@ -219,7 +219,7 @@ export function describedWorkload(workload: Workload, models: LoadedModels): Sim
     ...(spread === undefined ? {} : { spread }),
     ...(phases === undefined ? {} : { phases: phases.map((phase) => ({ ...phase, rps: [...phase.rps] })) }),
     models: models.map(({ name, throughputRps }, m) => {
-      const rps = rates[m] as number;
+      const rps = itemAt(rates, m);
       return { name, rps, loadFactor: throughputRps === 0 ? 0 : rps / throughputRps };
     }),
   };
@@ -281,9 +281,7 @@ class UntilEnd implements Arrivals {
 export function rescaledSource(source: TraceSource, models: LoadedModels, factor: number): TraceSource {
   const planned = plannedRates(models, factor);
   const wanted =
-    source.model === undefined
-      ? planned.reduce((sum, rps) => sum + rps, 0)
-      : (planned[source.model] as number);
+    source.model === undefined ? planned.reduce((sum, rps) => sum + rps, 0) : itemAt(planned, source.model);
   return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
 }
 
@@ -312,7 +310,7 @@ export function begunBefore(workload: Workload): number {
 /** endNs gives the instant just after the last arrival, or the end of the window or of the last interval. */
 function endNs(trace: Trace): number {
   if (trace.kind === 'counts') return Math.round(traceDurationS(trace) * NS_PER_S);
-  return Math.max(trace.windowNs ?? 0, (trace.timesNs.at(-1) as number) + 1);
+  return Math.max(trace.windowNs ?? 0, lastOf(trace.timesNs) + 1);
 }
 
 function traceRates({ sources, weights, durationNs }: TraceWorkload, models: number): number[] {

@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../collections/index.js';
+import { itemAt, NONE as SHARED_NONE } from '../collections/index.js';
 import { areChains, type Pool, type Topology } from '../serving/index.js';
 
 const NONE = SHARED_NONE;
@@ -34,15 +34,13 @@ export class PlannedSteps {
       return first;
     });
     this.classRowOf = Int32Array.from(devices, ({ pool, poolClass }) =>
-      poolClass === undefined
-        ? NONE
-        : (firstOf[pool] as number) + poolClass * (pools[pool] as Pool).batch - 1,
+      poolClass === undefined ? NONE : itemAt(firstOf, pool) + poolClass * itemAt(pools, pool).batch - 1,
     );
     this.latencyNs = new Float64Array(rows);
     this.sendingNs = new Float64Array(rows);
     pools.forEach(({ latencyNs, transferNs }, pool) => {
-      this.latencyNs.set(latencyNs, (this.rowOf[pool] as number) + 1);
-      this.sendingNs.set(transferNs, (this.rowOf[pool] as number) + 1);
+      this.latencyNs.set(latencyNs, itemAt(this.rowOf, pool) + 1);
+      this.sendingNs.set(transferNs, itemAt(this.rowOf, pool) + 1);
     });
     pools.forEach(({ batch, classes = [] }, pool) => {
       for (const [k, one] of classes.entries())

@@ -1,4 +1,4 @@
-import { NONE } from '../collections/index.js';
+import { itemAt, NONE } from '../collections/index.js';
 
 /** RecordedCall is a call that a program made. */
 export interface RecordedCall {
@@ -53,9 +53,9 @@ export class ReplayedProgram {
       for (const input of new Set(inputs)) {
         if (input === NONE) continue;
         isTaken[input] = 1;
-        (this.takers[input] as number[]).push(call);
+        itemAt(this.takers, input).push(call);
       }
-      for (const read of after) (this.waiting[read] as number[]).push(call);
+      for (const read of after) itemAt(this.waiting, read).push(call);
     }
     this.waitsFor = Int32Array.from(calls, ({ inputs, after }) => {
       const taken = new Set(inputs);

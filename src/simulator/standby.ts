@@ -39,7 +39,7 @@ export class StandbyDevices {
     this.since[device] = at;
     this.upAt[device] = at + this.activationDelayNs;
     this.watchers.scaled(at, device, DeviceState.comesUp);
-    return this.upAt[device] as number;
+    return this.upAt[device];
   }
 
   /**

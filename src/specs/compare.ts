@@ -9,6 +9,7 @@ import {
   refuseReplacing,
   withOwnFaults,
 } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { type Fault, fault, InputError, option, type ProfileFigures } from '../formats/index.js';
 import { caseText } from './case-text.js';
 import type { CompareOptions, Comparison } from './compare-options.js';
@@ -199,7 +200,7 @@ function planned<T extends KindTypes>(
   return sideBySide<T['job'], T['answer']>(cases.length, {
     thread,
     jobOf: (i) => {
-      const variant = cases[i] as T['variant'];
+      const variant = itemAt(cases, i);
       const job = jobOf(variant);
       return 'refused' in job ? job : { name: caseText(variant), job };
     },
@@ -218,7 +219,7 @@ async function rowsOf<T extends KindTypes>(
   const rows: ComparedRow[] = [];
   for (const [i, answer] of answers.entries()) {
     if (answer === undefined) continue;
-    const variant = cases[i] as T['variant'];
+    const variant = itemAt(cases, i);
     if ('refused' in answer)
       rows.push({ row: { ...comparing.head(variant), status: 'infeasible', reasons: answer.refused } });
     else rows.push(await comparing.row({ variant, answer, share: shares[i], answers }, loaded));

@@ -1,4 +1,5 @@
 import { loadSpec, oneErrorOf, placed, type Rests, SchemaError } from '../artifacts/index.js';
+import { itemAt } from '../collections/index.js';
 import { type ArtifactKind, type Fault, faultAt, InputError, type Loaded } from '../formats/index.js';
 import { SPEC_KINDS, type SpecKind } from './spec-kind.js';
 
@@ -70,9 +71,7 @@ const isSame = (a: Fault, b: Fault): boolean => a.path === b.path && a.message =
 /** pointerIn gives the place of a fault in the spec; undefined where it is elsewhere, as in a file that the spec names. */
 function pointerIn({ path: at }: Fault, path: string, { values: [value = {}] }: Rests): string | undefined {
   const pointer = (at.startsWith(path) ? at.slice(path.length) : at).replace(/^[ #]/, '');
-  return pointer.startsWith('/') && Object.hasOwn(value, pointer.split('/')[1] as string)
-    ? pointer
-    : undefined;
+  return pointer.startsWith('/') && Object.hasOwn(value, itemAt(pointer.split('/'), 1)) ? pointer : undefined;
 }
 
 /** dependsOn says whether a fault of a place may follow from a value that stands in for a wrong one. */

@@ -1,3 +1,4 @@
+import { itemAt } from '../collections/index.js';
 import { JobPool, jobsProgress, type NamedJob } from '../jobs/index.js';
 import type { CompareOptions } from './compare-options.js';
 
@@ -55,7 +56,7 @@ export async function sideBySide<Job, Answer>(
   const pool = new JobPool<Job, Answer, unknown>(worker, { what, threads, signal });
   try {
     await pool.runAll(jobs(), (answer, j) => {
-      keep(caseOfJob[j] as number, isWhole(answer) || signal?.aborted !== true ? answer : undefined);
+      keep(itemAt(caseOfJob, j), isWhole(answer) || signal?.aborted !== true ? answer : undefined);
     });
   } finally {
     await pool.close();

@@ -1,4 +1,5 @@
 import { FilesRead, parseArtifact, relativePath, schemaModeline } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   type ArtifactKind,
   type ArtifactTypes,
@@ -121,7 +122,7 @@ async function cascadeBegun(asked: Asked): Promise<Begun> {
   const { content, options } = asked;
   const { records, output } = options;
   const names = stageNames(content.models);
-  const models = content.models.map((model, i) => ({ ...model, name: names[i] as string }));
+  const models = content.models.map((model, i) => ({ ...model, name: itemAt(names, i) }));
   const named = records === undefined ? RECORDS : relativePath(records, output);
   const texts = textsOf(asked, cascadeText({ ...content, models, records: named }));
   if (records !== undefined) return solvable(asked, texts);
@@ -142,7 +143,7 @@ async function workflowBegun(asked: Asked): Promise<Begun> {
   const weights = profiles.map(({ value }) => weightBytes(value));
   const allGiB = weights.reduce<number>((sum, bytes) => sum + (bytes ?? BYTES_PER_GIB), 0) / BYTES_PER_GIB;
   const components = profiles.map(({ value }, i) => ({
-    name: names[i] as string,
+    name: itemAt(names, i),
     outputBytes: value.blocks.at(-1)?.cutBytes ?? 0,
     hasWeights: weights[i] !== undefined,
   }));

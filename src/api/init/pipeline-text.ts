@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   beginning,
   clusterOfSpec,
@@ -51,7 +52,7 @@ export function pipelineText(content: PipelineContent): string {
 }
 
 function stageLines(content: PipelineContent, { name, next }: StageContent, i: number): string[] {
-  const { profile, classes, fastest } = content.models[i] as PipelineContent['models'][number];
+  const { profile, classes, fastest } = itemAt(content.models, i);
   const isFirst = i === 0;
   const fields: SpecLine[] = [
     ...(next.length > 0

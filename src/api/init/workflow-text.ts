@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   beginning,
   clusterOfSpec,
@@ -57,7 +58,7 @@ function componentLines(
   { name, hasWeights }: ComponentContent,
   i: number,
 ): string[] {
-  const { profile } = models[i] as SpecContent['models'][number];
+  const { profile } = itemAt(models, i);
   const memory = hasWeights
     ? 'that it takes, its largest batch included; its weights by default'
     : 'a proposal: its profile does not say how large its weights are';

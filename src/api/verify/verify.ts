@@ -11,6 +11,7 @@ import {
   saveArtifact,
 } from '../../artifacts/index.js';
 import { loadReportFaults } from '../../checks/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   counted,
   type Fault,
@@ -144,7 +145,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     notes: await allNotes(setup, load, knownSamples(load.value, asPlanned, options)),
   };
   for (const [i, { profile }] of corrected.entries())
-    await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);
+    await saveArtifact<'profile'>(itemAt(targets, i).output, profile);
   if (output !== undefined) await saveArtifact<'verification'>(output, verification);
   return verification;
 }

@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -28,7 +28,7 @@ export function pipelineFigureFaults(plan: FiguredPipeline): Fault[] {
   return [
     ...stages.flatMap((stage, i) => stageFaults(plan, stage, `/stages/${i}`)),
     ...stages.flatMap(({ scaleFactor }, i) =>
-      visitFaults(scaleFactor, visits[i] as Visits, `/stages/${i}/scaleFactor`),
+      visitFaults(scaleFactor, itemAt(visits, i), `/stages/${i}/scaleFactor`),
     ),
     ...stages.flatMap((stage, i) => tensorsFaults(plan, stage, `/stages/${i}`)),
     ...sentFaults(plan),
@@ -119,11 +119,11 @@ function sentFaults({ stages }: FiguredPipeline): Fault[] {
   const behind = stages.map(() => new Set<string>());
   stages.forEach(({ name, next }, i) => {
     for (const { to } of next)
-      for (const one of [...(behind[i] as Set<string>), name]) behind[names.indexOf(to)]?.add(one);
+      for (const one of [...itemAt(behind, i), name]) behind[names.indexOf(to)]?.add(one);
   });
   return stages.flatMap(({ name, next, outputs }, i) =>
     next.flatMap(({ to, transferBytes }, k) => {
-      const { inputs } = stages[names.indexOf(to)] as PlannedStage;
+      const { inputs } = itemAt(stages, names.indexOf(to));
       if (inputs === undefined || outputs === undefined) return [];
       const carried = new Set(
         inputs
@@ -202,7 +202,7 @@ function pathFaults(plan: FiguredPipeline): Fault[] {
     longestUs = Math.max(longestUs, endUs);
     for (const { to, transferBytes } of stage.next) {
       const k = names.indexOf(to);
-      const us = edgeUs(stage, stages[k] as PlannedStage, transferBytes);
+      const us = edgeUs(stage, itemAt(stages, k), transferBytes);
       edges.set(`${stage.name} ${to}`, us);
       before[k] = Math.max(before[k] as number, endUs + us);
     }
@@ -349,7 +349,7 @@ function sampleFaults(plan: FiguredPipeline): Fault[] {
       ),
     ),
     ...envelope.slice(1).flatMap(({ windowUs, requests }, k) => {
-      const before = envelope[k] as (typeof envelope)[number];
+      const before = itemAt(envelope, k);
       return faultOf(
         windowUs > before.windowUs && requests >= before.requests,
         `has ${requests} requests in ${windowUs} us; a shorter window has ${before.requests} in ${before.windowUs} us`,

@@ -1,4 +1,4 @@
-import { largestOf } from '../../collections/index.js';
+import { itemAt, largestOf } from '../../collections/index.js';
 import type { PipelinePlan } from '../../formats/index.js';
 
 /** Visits is how probable it is that a request visits a stage. */
@@ -36,7 +36,7 @@ export function visitsOf({
     let [rest, probability] = [code, 1];
     const taken = new Set<string>();
     for (const choices of verdicts) {
-      const choice = choices[rest % choices.length] as Choice;
+      const choice = itemAt(choices, rest % choices.length);
       rest = Math.floor(rest / choices.length);
       probability *= choice.probability;
       for (const edge of choice.edges) taken.add(edge);

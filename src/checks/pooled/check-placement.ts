@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   type Cluster,
   type Fault,
@@ -161,7 +162,7 @@ function companyFaults(gpus: readonly Row[], rule: AskedPlanner['wholeGpusPer'])
   for (const { name, places } of gpus) {
     const worth = places.reduce((sum, { virtual }) => sum + 1 / virtual, 0);
     if (worth > 1 + 1e-9) told.push(fault(`GPU ${name} holds ${worth} GPUs' worth`, '/placement'));
-    if (!places.every((place) => haveOneOwner(place, places[0]!, rule)))
+    if (!places.every((place) => haveOneOwner(place, itemAt(places, 0), rule)))
       told.push(fault(`GPU ${name} is shared by unlike ${rule}s`, '/placement'));
   }
   return told;
@@ -170,7 +171,7 @@ function companyFaults(gpus: readonly Row[], rule: AskedPlanner['wholeGpusPer'])
 function sizeFaults(rows: readonly Row[]): Fault[] {
   const told: Fault[] = [];
   for (const { name, places } of rows)
-    if (!places.every(({ virtual }) => virtual === places[0]!.virtual))
+    if (!places.every(({ virtual }) => virtual === itemAt(places, 0).virtual))
       told.push(fault(`${name} has unlike virtual sizes`, '/placement'));
   return told;
 }

@@ -1,4 +1,4 @@
-import { largestOf, pushAll, smallestOf } from '../../collections/index.js';
+import { itemAt, largestOf, pushAll, smallestOf } from '../../collections/index.js';
 import {
   type DeviceClass,
   type Fault,
@@ -35,7 +35,7 @@ export function checkPlan(plan: CheckedPlan, problem: PooledQuestion): Fault[] {
   ))
     told.push(fault(`is ${before}; its spec and profiles give ${after}`, path));
   problem.models.forEach((model, m) => {
-    checkModel(plan.models[m] as PlannedModel, model, problem, `/models/${m}`, told);
+    checkModel(itemAt(plan.models, m), model, problem, `/models/${m}`, told);
   });
   pushAll(told, placementFaults(plan, problem));
   pushAll(told, emulatedFaults(plan, problem));

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -19,12 +20,12 @@ const RELATIVE_ROUNDING = 1e-9;
 export function pooledProfileFaults({ models }: PooledPlan, profiles: readonly Loaded<'profile'>[]): Fault[] {
   if (profiles.length !== models.length) return [];
   const described = models.flatMap((model, m) =>
-    describedFaults(model, (profiles[m] as Loaded<'profile'>).value, `/models/${m}`),
+    describedFaults(model, itemAt(profiles, m).value, `/models/${m}`),
   );
   const ofPartitions = models.flatMap(({ pipelines }, m) =>
     pipelines.flatMap(({ partitions }, i) =>
       partitions.flatMap((partition, k) => {
-        const { value, path } = profiles[m] as Loaded<'profile'>;
+        const { value, path } = itemAt(profiles, m);
         const isLast = k + 1 === partitions.length;
         const wrong = contradiction(partition, value, isLast);
         const at = `/models/${m}/pipelines/${i}/partitions/${k}`;

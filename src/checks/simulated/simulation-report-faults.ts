@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -108,7 +109,7 @@ function nameFaults({ models, workload, runs }: SimulationReport): Fault[] {
 function loadFaults({ workload, models }: SimulationReport, spanS: number | undefined): Fault[] {
   return models.flatMap(({ plannedRps, sloMs, attainment, requests }, m) => {
     const { arrived } = requests;
-    const { rps, loadFactor } = workload.models[m] as SimulationReport['workload']['models'][number];
+    const { rps, loadFactor } = itemAt(workload.models, m);
     const at = `/workload/models/${m}`;
     return [
       ...((sloMs ?? 1) > 0 ? [] : [fault(`is ${sloMs}; an SLO is some time`, `/models/${m}/sloMs`)]),
@@ -141,7 +142,7 @@ function dropFaults({ drops, models, pools }: SimulationReport): Fault[] {
       ...(models.some(({ name }) => name === model)
         ? []
         : [fault(`is ${JSON.stringify(model)}, which is no model`, `/drops/${i}/model`)]),
-      ...(keys.indexOf(keys[i] as string) === i ? [] : [fault('is counted twice', `/drops/${i}`)]),
+      ...(keys.indexOf(itemAt(keys, i)) === i ? [] : [fault('is counted twice', `/drops/${i}`)]),
     ]),
     ...models.flatMap(({ name, requests: { dropped } }) => {
       const all = addedUp(drops.filter(({ model }) => model === name).map(({ count }) => count));

@@ -1,4 +1,4 @@
-import { smallestOf } from '../../collections/index.js';
+import { itemAt, smallestOf } from '../../collections/index.js';
 import {
   type DeviceProfile,
   type Fault,
@@ -51,7 +51,7 @@ export function stageProfileFaults(
     ),
   );
   return [
-    ...stages.flatMap((stage, i) => stageFaults(stage, profiles[i] as Loaded<'profile'>, `/stages/${i}`)),
+    ...stages.flatMap((stage, i) => stageFaults(stage, itemAt(profiles, i), `/stages/${i}`)),
     ...Object.entries(classes).flatMap(([name, use]) =>
       faultOf(
         use.emulated || !emulated.has(name),
@@ -63,7 +63,7 @@ export function stageProfileFaults(
 }
 
 function profileOf(profiles: readonly Loaded<'profile'>[], i: number): Profile {
-  return (profiles[i] as Loaded<'profile'>).value;
+  return itemAt(profiles, i).value;
 }
 
 function stageFaults(stage: ProfiledStage, { value, path }: Loaded<'profile'>, at: string): Fault[] {

@@ -1,4 +1,4 @@
-import { smallestOf } from '../../collections/index.js';
+import { itemAt, smallestOf } from '../../collections/index.js';
 import {
   type ComponentOnClass,
   type Fault,
@@ -19,9 +19,7 @@ export function workflowProfileFaults(
   profiles: readonly Loaded<'profile'>[],
 ): Fault[] {
   if (profiles.length !== components.length) return [];
-  return components.flatMap((component, c) =>
-    oneFaults(component, profiles[c] as Loaded<'profile'>, `/components/${c}`),
-  );
+  return components.flatMap((component, c) => oneFaults(component, itemAt(profiles, c), `/components/${c}`));
 }
 
 function oneFaults(component: PlannedComponent, { value, path }: Loaded<'profile'>, at: string): Fault[] {

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { BatchFlow, BatchMultiple, Dims } from './batch-flow.js';
 
 type Element = number | BatchMultiple;
@@ -71,7 +72,7 @@ function gathered(
   let places = [0];
   for (const axis of order) {
     const stride = dims.slice(axis + 1).reduce((product, dim) => product * dim, 1);
-    places = places.flatMap((place) => picks[axis]!.map((at) => place + at * stride));
+    places = places.flatMap((place) => itemAt(picks, axis).map((at) => place + at * stride));
   }
-  return places.map((place) => values[place]!);
+  return places.map((place) => itemAt(values, place));
 }

@@ -1,4 +1,4 @@
-import { largestOf } from '../../collections/index.js';
+import { itemAt, largestOf } from '../../collections/index.js';
 import { dtypeOf } from '../wire/index.js';
 import {
   type BatchFlow,
@@ -65,13 +65,13 @@ export function broadcast(node: RuleNode, operands: readonly (BatchFlow | undefi
   const fromEnd = new Set(batched.map((flow) => flow.dims!.length - flow.batch!.axis));
   const factors = new Set(batched.map((flow) => flow.batch!.factor));
   if (fromEnd.size > 1 || factors.size > 1) return 'its inputs have the batch on different axes';
-  const back = [...fromEnd][0] as number;
+  const back = itemAt([...fromEnd], 0);
   for (const flow of given) {
     const dim = flow.batch === undefined && flow.dims!.length >= back ? flow.dims!.at(-back) : 1;
     if (dim === undefined) return 'the shape of one of its inputs is not known';
     if (dim !== 1) return `an input without the batch has ${dim} entries on the batch's axis`;
   }
-  const batch = { axis: rank - back, factor: [...factors][0] as number };
+  const batch = { axis: rank - back, factor: itemAt([...factors], 0) };
   return flowing(node, withBatch(batch, dimsOfBroadcast(given).dims));
 }
 

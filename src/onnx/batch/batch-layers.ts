@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   axisWithin,
   type BatchFlow,
@@ -233,7 +234,9 @@ export function resize(node: RuleNode): RuleResult {
 /** scalesOf gives the float32 scales that ONNX Runtime computes from target sizes, if they give the same sizes. */
 function scalesOf(from: readonly number[], to: readonly number[]): number[] | undefined {
   const scales = to.map((size, axis) => Math.fround(size / (from[axis] ?? Number.NaN)));
-  const same = scales.every((scale, axis) => Math.floor(Math.fround(scale * from[axis]!)) === to[axis]);
+  const same = scales.every(
+    (scale, axis) => Math.floor(Math.fround(scale * itemAt(from, axis))) === to[axis],
+  );
   return same && from.length === to.length ? scales : undefined;
 }
 

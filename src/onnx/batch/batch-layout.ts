@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   elements,
   elementsOf,
@@ -101,7 +102,7 @@ export function unsqueeze(node: RuleNode): RuleResult {
   const left = [...data.dims];
   const dims = Array.from({ length: rank }, (_, axis) => (axes.has(axis) ? 1 : left.shift()));
   const kept = dims.flatMap((_, axis) => (axes.has(axis) ? [] : [axis]));
-  const batch = data.batch && { axis: kept[data.batch.axis] as number, factor: data.batch.factor };
+  const batch = data.batch && { axis: itemAt(kept, data.batch.axis), factor: data.batch.factor };
   const values = data.values === undefined ? {} : { values: data.values };
   return flowing(node, { ...withBatch(batch, dims), ...values, ...(data.sized ? { sized: true } : {}) });
 }

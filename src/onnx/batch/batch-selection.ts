@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { elements } from './batch-elements.js';
 import {
   axisWithin,
@@ -98,7 +99,7 @@ export function einsum(node: RuleNode): RuleResult {
     ),
   );
   const dims = [...right].map((name) => sizes.get(name));
-  return flowing(node, withBatch({ axis, factor: [...factors][0]! }, dims));
+  return flowing(node, withBatch({ axis, factor: itemAt([...factors], 0) }, dims));
 }
 
 /** standardized follows MeanVarianceNormalization, whose axes are 0, 2 and 3 where none are given. */

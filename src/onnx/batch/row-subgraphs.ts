@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type RawGraph, type RawNode, readNode } from '../read/index.js';
 import { ATTRIBUTE, fieldsOf, NODE, Problems, payloadOf, unlessUnreadable } from '../wire/index.js';
 import { type BatchFlow, isTouched, mixes, type RuleNode, type RuleResult, withBatch } from './batch-flow.js';
@@ -145,7 +146,7 @@ function repeated(
       (flow, at) => flow !== undefined && flow.dims?.join() === states[at]?.dims?.join(),
     );
     if (same) return { mixing, unknown: unknownInside(unknown), flows };
-    states = states.map((state, at) => after[at] ?? (isTouched(state) ? { open: true } : next[at]!));
+    states = states.map((state, at) => after[at] ?? (isTouched(state) ? { open: true } : itemAt(next, at)));
   }
   return { mixing: [], unknown: 'what it carries from turn to turn holds rows in different ways', flows: [] };
 }

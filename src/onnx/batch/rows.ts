@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { callKey, type RawGraph } from '../read/index.js';
 import type { OnnxFunction, OnnxModel } from '../wire/index.js';
 import { quoted, unlessUnreadable } from '../wire/index.js';
@@ -236,7 +237,7 @@ class RowWalk implements InnerWalk {
   private seenDims(name: string): Dims | undefined {
     const { one, two } = this.known.seen.get(name) ?? {};
     if (one === undefined || two?.length !== one.length) return undefined;
-    return one.map((size, axis) => size + (two[axis]! - size) * (THOUGHT_BATCH - 1));
+    return one.map((size, axis) => size + (itemAt(two, axis) - size) * (THOUGHT_BATCH - 1));
   }
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { OnnxModel } from '../wire/index.js';
 import { minVertexCut } from './min-cut.js';
 import { repeatsOf } from './repeat.js';
@@ -67,7 +68,7 @@ class Chooser {
 
   all(): Crossing[] {
     return liveAt(this.model).map((live, index) => {
-      const { outputs } = this.model.graph.nodes[index]!;
+      const { outputs } = itemAt(this.model.graph.nodes, index);
       for (const name of outputs) if (!this.madeFrom.has(name)) this.there.add(name);
       const chosen = this.chosen(live, index + 1);
       if ([...chosen].every((name) => this.canBeSent(name))) this.there = chosen;

@@ -1,4 +1,5 @@
-import type { OnnxModel, OnnxNode, TensorType, ValueType } from '../wire/index.js';
+import { itemAt } from '../../collections/index.js';
+import type { OnnxModel, TensorType, ValueType } from '../wire/index.js';
 import { quoted, travellingTypes, travels } from '../wire/index.js';
 import { crossingsOf, type SentBytes } from './crossing.js';
 import { remembered } from './remembered.js';
@@ -53,7 +54,7 @@ const workingNodes = remembered((model): readonly boolean[] => {
   const wanted = new Set(model.graph.outputs.map((output) => output.name));
   const working = model.graph.nodes.map(() => false);
   for (let index = working.length - 1; index >= 0; index--) {
-    const node = model.graph.nodes[index] as OnnxNode;
+    const node = itemAt(model.graph.nodes, index);
     if (!node.outputs.some((name) => wanted.has(name))) continue;
     working[index] = !node.constant;
     for (const name of usedBy(node)) wanted.add(name);

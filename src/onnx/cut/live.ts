@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { OnnxModel } from '../wire/index.js';
 import { type PartRange, partitionParts } from './part.js';
 import { liveAt, usedBy } from './spans.js';
@@ -25,7 +26,7 @@ export function largestCut(model: OnnxModel, bytesOf: (tensor: string) => number
     const pieces = new Map(tensors.map((name) => [memoryOf.get(name) ?? name, bytesOf(name)]));
     const bytes = sum(pieces.values());
     if (largest !== undefined && bytes <= largest.bytes) continue;
-    largest = { bytes, node: model.graph.nodes[index]!.name, tensors };
+    largest = { bytes, node: itemAt(model.graph.nodes, index).name, tensors };
   }
   if (largest === undefined) return undefined;
   return { ...largest, tensors: largest.tensors.toSorted((a, b) => bytesOf(b) - bytesOf(a)) };

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { OnnxModel } from '../wire/index.js';
 import {
   ATTRIBUTE,
@@ -58,9 +59,9 @@ export function probeTensors(model: OnnxModel, probes: readonly Probe[]): Probed
   const made = new Map(model.graph.nodes.flatMap(({ outputs }, at) => outputs.map((name) => [name, at])));
   const answers = probes.map((probe) => answerOf(probe, taken));
   const order = [...answers.keys()].sort(
-    (a, b) => (made.get(probes[b]!.tensor) ?? -1) - (made.get(probes[a]!.tensor) ?? -1),
+    (a, b) => (made.get(itemAt(probes, b).tensor) ?? -1) - (made.get(itemAt(probes, a).tensor) ?? -1),
   );
-  const nodes = order.flatMap((i) => answers[i]!.nodes.flatMap((node) => delimited(GRAPH.node, node)));
+  const nodes = order.flatMap((i) => itemAt(answers, i).nodes.flatMap((node) => delimited(GRAPH.node, node)));
   const already = new Set(model.graph.outputs.map(({ name }) => name));
   const outputs = answers.map(({ output }) => output);
   const added = [...new Set(outputs)].filter((name) => !already.has(name));

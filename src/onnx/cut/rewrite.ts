@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { fault, InputError } from '../../formats/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import {
@@ -57,7 +58,7 @@ export function nameNodes(model: OnnxModel): Uint8Array {
   const others = [...fieldsOf(encoded)].filter((field) => field.number !== GRAPH.node);
   const asNamed = nodes.map(named);
   const inOrder = nodes.every(
-    (node, i) => i === 0 || node.encoded.byteOffset > nodes[i - 1]!.encoded.byteOffset,
+    (node, i) => i === 0 || node.encoded.byteOffset > itemAt(nodes, i - 1).encoded.byteOffset,
   );
   if (inOrder && nodes.every((node, i) => asNamed[i] === node.encoded)) return model.bytes;
   const graph = [
@@ -69,7 +70,7 @@ export function nameNodes(model: OnnxModel): Uint8Array {
 
 function named(node: OnnxNode): Uint8Array {
   const names = [...fieldsOf(node.encoded)].filter((field) => field.number === NODE.name);
-  if (names.length === 1 && textOf(node.encoded, names[0]!) === node.name) return node.encoded;
+  if (names.length === 1 && textOf(node.encoded, itemAt(names, 0)) === node.name) return node.encoded;
   const others = [...fieldsOf(node.encoded)].filter((field) => field.number !== NODE.name);
   return concat([...others.map((field) => rawField(node.encoded, field)), textField(NODE.name, node.name)]);
 }

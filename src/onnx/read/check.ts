@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type Problems, quoted, short } from '../wire/index.js';
 import type { RawGraph, RawNode } from './node.js';
 import { orderOf } from './order.js';
@@ -112,7 +113,7 @@ function nodeAt(prefix: string, index: number, node: RawNode): string {
 function circle(graph: RawGraph, cycle: readonly number[]): string {
   const told = cycle
     .slice(0, MOST_TOLD_NODES)
-    .map((index) => nodeAt('', index, graph.nodes[index] as RawNode))
+    .map((index) => nodeAt('', index, itemAt(graph.nodes, index)))
     .join(' ← ');
   return cycle.length > MOST_TOLD_NODES
     ? `${told} ← … (${cycle.length} nodes)`

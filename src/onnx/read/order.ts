@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 /** NodeNames are the names that a node uses, captured ones included, and those that it makes. */
 export interface NodeNames {
   readonly inputs: readonly string[];
@@ -20,7 +21,7 @@ export function orderOf(steps: readonly NodeNames[]): Order {
   const indices: number[] = [];
   for (let start = 0; start < steps.length; start++) {
     if (state[start] !== 0) continue;
-    const stack = [{ index: start, needs: needsOf(steps[start] as NodeNames, makers), next: 0 }];
+    const stack = [{ index: start, needs: needsOf(itemAt(steps, start), makers), next: 0 }];
     state[start] = 1;
     while (stack.length > 0) {
       const top = stack.at(-1)!;
@@ -33,7 +34,7 @@ export function orderOf(steps: readonly NodeNames[]): Order {
         return { kind: 'cyclic', cycle: cycleFrom(need, stack) };
       } else if (state[need] === 0) {
         state[need] = 1;
-        stack.push({ index: need, needs: needsOf(steps[need] as NodeNames, makers), next: 0 });
+        stack.push({ index: need, needs: needsOf(itemAt(steps, need), makers), next: 0 });
       }
     }
   }

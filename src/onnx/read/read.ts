@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { InputError, shellText } from '../../formats/index.js';
 import type { Initializer, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode } from '../wire/index.js';
 import {
@@ -144,14 +145,14 @@ function graphOf(raw: RawGraph, functions: readonly OnnxFunction[]): OnnxGraph {
   const order = orderOf(raw.nodes);
   const indices = order.kind === 'ordered' ? order.indices : [];
   const names = uniqueNames(raw.nodes);
-  const ordered = indices.map((index) => raw.nodes[index] as RawNode);
+  const ordered = indices.map((index) => itemAt(raw.nodes, index));
   const constant = constantNodes(ordered, initializers.keys(), functions);
   const weightBytes = firstUses(ordered, initializers);
   const nodes = ordered.map((node, at): OnnxNode => {
     const { op, domain, overload, inputs, outputs, captures, calls, encoded } = node;
-    const own = { constant: constant[at] === true, weightBytes: weightBytes[at] as number, encoded };
+    const own = { constant: constant[at] === true, weightBytes: itemAt(weightBytes, at), encoded };
     return {
-      name: names[indices[at] as number] as string,
+      name: itemAt(names, itemAt(indices, at)),
       op,
       domain,
       overload,

@@ -1,4 +1,4 @@
-import { smallestOf } from '../../collections/index.js';
+import { itemAt, smallestOf } from '../../collections/index.js';
 import {
   byName,
   type ChangedWords,
@@ -94,7 +94,7 @@ export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
     promise: promise && { ...promise, rates: undefined },
     gears: Object.fromEntries(
       boundaries.slice(1).map((toRps, i) => {
-        const fromRps = boundaries[i] as number;
+        const fromRps = itemAt(boundaries, i);
         const gear = gearFor(gears, (fromRps + toRps) / 2);
         return [`${number(fromRps)}–${number(toRps)}`, gear && partOf(gear, { fromRps, toRps })];
       }),
@@ -162,7 +162,7 @@ function stageDifferences(a: GearPlan, b: GearPlan): StageDifference[] {
 function gearDifferences(a: GearPlan, b: GearPlan): GearDifference[] {
   const boundaries = boundariesOf([...a.gears, ...b.gears]);
   return boundaries.slice(1).flatMap((toRps, i) => {
-    const fromRps = boundaries[i] as number;
+    const fromRps = itemAt(boundaries, i);
     const [before, after] = [a, b].map(({ gears }) => gearFor(gears, (fromRps + toRps) / 2));
     const difference = {
       fromRps,
@@ -180,7 +180,7 @@ function gearDifferences(a: GearPlan, b: GearPlan): GearDifference[] {
 /** boundariesOf lists the rates at which a range of either plan begins or ends, in order and each once. */
 function boundariesOf(gears: readonly Gear[]): number[] {
   const rates = gears.flatMap(({ fromRps, toRps }) => [fromRps, toRps]).sort((x, y) => x - y);
-  return rates.filter((rps, i) => i === 0 || rps - (rates[i - 1] as number) > ROUNDING * rps);
+  return rates.filter((rps, i) => i === 0 || rps - itemAt(rates, i - 1) > ROUNDING * rps);
 }
 
 /** gearFor is the gear for a rate; undefined where the plan was not made for it. */

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type Fault, fault, type GearPlan, type GearStage, type TensorSpec } from '../../formats/index.js';
 
 /** ServedCascade is a gear plan as its clients see it: as one model, which is fed and answers as each of its models. */
@@ -8,7 +9,7 @@ export interface ServedCascade {
 
 /** servedCascadeOf gives the tensors of a gear plan's models, which are alike. */
 export function servedCascadeOf({ stages }: Pick<GearPlan, 'stages'>): ServedCascade {
-  const { inputs = [], outputs = [] } = stages[0] as GearStage;
+  const { inputs = [], outputs = [] } = itemAt(stages, 0);
   return { inputs: inputs.map(({ from: _, ...spec }) => spec), outputs };
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { Gear, GearPlan, GearStage, GearStep } from '../../formats/index.js';
 import { NS_PER_MS } from '../../formats/index.js';
 import type { Edge, GearTable, Pool, ServedGear, StageTopology } from '../../serving/index.js';
@@ -42,7 +43,7 @@ function poolOf(
   },
 ): Pool {
   const edges = followers(plan, stage.name).map((to): Edge => {
-    const next = plan.stages[to] as GearStage;
+    const next = itemAt(plan.stages, to);
     return {
       to,
       // The threshold is that of the gear by which a task is served.

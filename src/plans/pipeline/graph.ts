@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type Fault, fault, listed, type WhenOutput } from '../../formats/index.js';
 import { REQUEST } from '../request-key.js';
 import { conditionalEdges } from './choices.js';
@@ -171,7 +172,7 @@ function markGroup(
   const path = `/exclusive/${group}`;
   let found = false;
   edges.forEach((own, i) => {
-    const members = own.filter(({ to }) => targets.includes(names[to] as string));
+    const members = own.filter(({ to }) => targets.includes(itemAt(names, to)));
     if (members.length < 2) return;
     if (members.length < targets.length) {
       const led = members.map(({ to }) => names[to]).join(', ');

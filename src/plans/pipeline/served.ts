@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type Fault, fault, type PlannedStage, type TensorSpec } from '../../formats/index.js';
 import { REQUEST } from '../request-key.js';
 import { CERTAIN } from './choices.js';
@@ -126,7 +127,7 @@ function conditionFaults(
   edges: readonly GraphEdge[],
 ): Fault[] {
   return edges.flatMap(({ at: k, group }) => {
-    const { to, probability, when } = next[k] as GivenEdge;
+    const { to, probability, when } = itemAt(next, k);
     const path = `${at}/next/${k}`;
     if (when !== undefined) {
       if (probability === 1) return [fault(CERTAIN, path)];

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type Fault, fault, listed, type StageInput, type TensorSpec } from '../../formats/index.js';
 import { REQUEST } from '../request-key.js';
 import { ancestorsOf, predecessorsOf, type ReadGraph, type StageGraph } from './graph.js';
@@ -59,7 +60,7 @@ class Wires {
   }
 
   wire(i: number): void {
-    const { inputs, given = {} } = this.stages[i] as WiredStage;
+    const { inputs, given = {} } = itemAt(this.stages, i);
     const known = inputs?.map(({ name }) => name);
     for (const name of Object.keys(given))
       if (known !== undefined && !known.includes(name))
@@ -189,7 +190,7 @@ export function narrower(one: TensorSpec, other: TensorSpec | undefined): Tensor
   const variableAxes = free.filter((axis) => ownFree.includes(axis));
   return {
     ...fixed,
-    shape: fixed.shape.map((size, axis) => (free.includes(axis) ? (one.shape[axis] as number) : size)),
+    shape: fixed.shape.map((size, axis) => (free.includes(axis) ? itemAt(one.shape, axis) : size)),
     ...(variableAxes.length > 0 ? { variableAxes } : {}),
     ...(fixed.fill === undefined && one.fill !== undefined ? { fill: one.fill } : {}),
   };

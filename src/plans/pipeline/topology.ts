@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../formats/index.js';
 import { NS_PER_MS } from '../../formats/index.js';
 import type { Edge, Pool, StageRoutes, StageTopology } from '../../serving/index.js';
@@ -49,7 +50,7 @@ function poolOf(
 ): Pool {
   const edges = stage.next.map((edge): Edge => {
     const to = plan.stages.findIndex(({ name }) => name === edge.to);
-    const sent = { from: stage, to: plan.stages[to] as PlannedStage, bytes: edge.transferBytes };
+    const sent = { from: stage, to: itemAt(plan.stages, to), bytes: edge.transferBytes };
     return {
       to,
       when: { kind: isAlways(edge) ? 'always' : 'verdict' },

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { fault, NS_PER_MS, type PipelinePlan } from '../../formats/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import {
@@ -96,7 +97,7 @@ function setOf(
   devicesOf: (pool: number) => number,
 ): TunedSet {
   const pools = stages.flatMap(({ name }, pool) => (names.includes(name) ? [pool] : []));
-  const own = pools.map((pool) => stages[pool] as PipelinePlan['stages'][number]);
+  const own = pools.map((pool) => itemAt(stages, pool));
   const [first] = own as [PipelinePlan['stages'][number]];
   const together = shared.find((set) => set.stages.includes(first.name));
   const { maxProvisioningRatio } = together ?? first;
@@ -105,7 +106,7 @@ function setOf(
     deviceClass: first.device,
     virtual: first.virtual,
     replicas: first.replicas,
-    most: devicesOf(pools[0] as number),
+    most: devicesOf(itemAt(pools, 0)),
     workS: own.reduce((sum, { scaleFactor, throughputRps }) => sum + scaleFactor / throughputRps, 0),
     visits: own.reduce((sum, { scaleFactor }) => sum + scaleFactor, 0),
     batch: own.reduce((most, { batch }) => Math.max(most, batch), 1),

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { PipelinePlan } from '../../formats/index.js';
 import { requestKey } from '../request-key.js';
 import type { PartWiring, Wiring } from '../wiring.js';
@@ -13,7 +14,7 @@ const endKeyOf = (key: string) => ` end ${key}`;
 /** answerKeys gives the keys of the pipeline's outputs, in their order. */
 export function answerKeys(plan: ServedStages): string[] {
   return servedPipelineOf(plan).outputs.map(({ stage, tensor, mayLeadOn }) => {
-    const key = keyOf(plan.stages[stage]!.name, tensor);
+    const key = keyOf(itemAt(plan.stages, stage).name, tensor);
     return mayLeadOn ? endKeyOf(key) : key;
   });
 }
@@ -24,7 +25,7 @@ export function pipelineWiring(plan: PipelinePlan): Wiring {
   const keys = answerKeys(plan);
   const application = {
     inputs: inputs.map((spec) => ({ spec, key: requestKey(spec.name) })),
-    outputs: outputs.map(({ spec }, i) => ({ spec, key: keys[i] as string })),
+    outputs: outputs.map(({ spec }, i) => ({ spec, key: itemAt(keys, i) })),
     mayLackOutputs: true,
   };
   return { applications: plannedApplications(plan).map(() => application), parts: stageWiring(plan) };

@@ -1,4 +1,4 @@
-import { largestOf } from '../../collections/index.js';
+import { itemAt, largestOf } from '../../collections/index.js';
 import {
   type Changed,
   changeOf,
@@ -209,8 +209,8 @@ function unlike(before: Duties, after: Duties): number {
   let [i, k, count] = [0, 0, 0];
   for (let e = 0; e + 1 < ends.length; e++) {
     const at = ends[e]!;
-    while (i < before.length && before[i]!.to <= at) i += 1;
-    while (k < after.length && after[k]!.to <= at) k += 1;
+    while (i < before.length && itemAt(before, i).to <= at) i += 1;
+    while (k < after.length && itemAt(after, k).to <= at) k += 1;
     const [was, is] = [before[i], after[k]].map((duty) =>
       duty !== undefined && duty.from <= at ? duty.serves : undefined,
     );

@@ -1,4 +1,4 @@
-import { largestOf } from '../../collections/index.js';
+import { itemAt, largestOf } from '../../collections/index.js';
 import type { PipelinePlan, PlannedStage } from '../../formats/index.js';
 import { linkGbps, seatsOf } from '../../formats/index.js';
 import {
@@ -36,7 +36,7 @@ export function stagePool({ stage, index, throughputRps, edges }: StagePool): Po
     batch,
     ...latenciesOf(stage),
     transferNs: Float64Array.from({ length: batch }, (_, row) =>
-      Math.max(0, largestOf(edges.map(({ transferNs }) => transferNs[row] as number))),
+      Math.max(0, largestOf(edges.map(({ transferNs }) => itemAt(transferNs, row)))),
     ),
     transferBytes: Math.max(0, largestOf(edges.map(({ transferBytes }) => transferBytes))),
     throughputRps,

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { NextCallCount } from '../../formats/index.js';
 import { END, type FrequencyRow, type SeenCall, START } from '../../serving/index.js';
 
@@ -88,7 +89,7 @@ export function nextCallCountsOf(
   application: number,
   components: readonly string[],
 ): NextCallCount[] {
-  const nameOf = (component: number) => components[component] as string;
+  const nameOf = (component: number) => itemAt(components, component);
   return table
     .filter((row) => row.application === application && isLongest(row.history))
     .flatMap(({ history, calls }) => {

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { HostMemory, Topology, WorkflowTable } from '../../serving/index.js';
 import type { PlacedWorkflows } from './placed.js';
 import { type HeldBy, workflowTableOf } from './table.js';
@@ -22,12 +23,12 @@ export function subclustersOf(plan: PlacedWorkflows, heldBy: HeldBy = 'moving'):
   const onServer = countedBy(placement.map(({ server }) => server));
   return numbers.map((number) => {
     const devices = placement.flatMap(({ subcluster = 0 }, i) => (subcluster === number ? [i] : []));
-    const part = { ...plan, placement: devices.map((i) => placement[i] as (typeof placement)[number]) };
+    const part = { ...plan, placement: devices.map((i) => itemAt(placement, i)) };
     const table = workflowTableOf(part, heldBy);
     const here = countedBy(part.placement.map(({ server }) => server));
     const hosts = [...here].map(
       ([server, count], host): HostMemory => ({
-        bytes: ((table.hosts[host] as HostMemory).bytes * count) / (onServer.get(server) as number),
+        bytes: (itemAt(table.hosts, host).bytes * count) / (onServer.get(server) as number),
       }),
     );
     return { topology: workflowTopologyOf(part), table: { ...table, hosts }, devices };

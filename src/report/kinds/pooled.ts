@@ -1,10 +1,5 @@
-import {
-  counted,
-  type HeldModel,
-  type PlanDifference,
-  type PlannedPartition,
-  type PooledPlan,
-} from '../../formats/index.js';
+import { itemAt } from '../../collections/index.js';
+import { counted, type PlanDifference, type PlannedPartition, type PooledPlan } from '../../formats/index.js';
 import { type NotHeld, notHeldReason, type TimingRound } from '../../specs/index.js';
 import { boundWords } from '../bound-words.js';
 import { always, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';
@@ -91,7 +86,7 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   if (hold === undefined) return [];
   const isThroughput = objective.kind === 'throughput';
   const held = models.map(({ name, heldRps = 0 }, m) => {
-    const { attainment, simulated, sloMargin, headroom, mostBatch } = hold.models[m] as HeldModel;
+    const { attainment, simulated, sloMargin, headroom, mostBatch } = itemAt(hold.models, m);
     const least = simulated === undefined ? '' : ` (${leastPercent(simulated.low, 2)} at least)`;
     const batch = mostBatch === undefined ? '' : `, batches to ${mostBatch}`;
     const more = headroom === 1 ? '' : `, ${figure(headroom)} × its ${isThroughput ? 'share' : 'rate'}`;

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import {
   type BatchTask,
   type ComponentExecutor,
@@ -272,5 +273,5 @@ async function warming(
   const inputs: Readonly<Record<string, TensorData>> = feeds;
   const ran = await executor.run(model, [{ id: WARMING, rows, inputs }], fetchesOf(duty.work));
   await executor.drop([WARMING]);
-  return ran.tasks[0]!.outputs;
+  return itemAt(ran.tasks, 0).outputs;
 }

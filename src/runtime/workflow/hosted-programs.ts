@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { InputError } from '../../formats/index.js';
 import {
   type CalledFace,
@@ -42,27 +43,27 @@ export class HostedPrograms implements RunPrograms {
           components,
           driver,
           seed,
-          printed: (text) => printed?.(plan.workflows[application]!.name, text),
+          printed: (text) => printed?.(itemAt(plan.workflows, application).name, text),
         }),
       ),
     );
     const hosts = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const failed = started.find((one) => one.status === 'rejected');
     const faults = hosts.flatMap(({ face }, i) =>
-      failed === undefined ? changedFaults(face, models[i]!) : [],
+      failed === undefined ? changedFaults(face, itemAt(models, i)) : [],
     );
     if (failed !== undefined || faults.length > 0) {
       await Promise.all(hosts.map((host) => host.close()));
       throw failed?.reason ?? new InputError('serve the workflows', faults, 'Deploy the plan again.');
     }
     this.hosts = hosts;
-    for (const [run, application] of this.waiting) hosts[application]!.begin(run);
+    for (const [run, application] of this.waiting) itemAt(hosts, application).begin(run);
     this.waiting.clear();
   }
 
   begin(application: number, run: number): void {
     if (this.hosts === undefined) this.waiting.set(run, application);
-    else this.hosts[application]!.begin(run);
+    else itemAt(this.hosts, application).begin(run);
   }
 
   give(

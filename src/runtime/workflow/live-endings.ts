@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { TensorData } from '../../execution/index.js';
 import { tensorOfProgram } from '../../protocol/index.js';
 import { Answer, DROP_REASONS, unreachable } from '../../serving/index.js';
@@ -71,7 +72,7 @@ export class LiveEndings {
     if (run === undefined) return;
     const { of } = run;
     this.over(run);
-    const ending = this.options.drops.ending(of.application, DROP_REASONS[reason]!, pool);
+    const ending = this.options.drops.ending(of.application, itemAt(DROP_REASONS, reason), pool);
     this.options.follows(() => this.end(of, ending));
   }
 
@@ -107,7 +108,11 @@ export class LiveEndings {
   private answered({ application, answers, isInTime }: OpenWorkflow): Ending {
     try {
       const rows = answers.map((answer) => answer!);
-      return { kind: 'answered', inTime: isInTime, ...answerOf(this.options.models[application]!, rows) };
+      return {
+        kind: 'answered',
+        inTime: isInTime,
+        ...answerOf(itemAt(this.options.models, application), rows),
+      };
     } catch (error) {
       return { kind: 'failed', why: toldOf(error) };
     }
@@ -142,7 +147,7 @@ function rowAnswer({ result, tasks, inputs }: LiveRun): AnsweredRow {
   for (const [name, output] of Object.entries(result!.outputs)) {
     if (!('from' in output)) tensors[name] = tensorOfProgram(output);
     else if (output.from === 'request') tensors[name] = inputs[output.input]!;
-    else tensors[name] = tasks[output.task]!.output.front[output.output]!;
+    else tensors[name] = itemAt(tasks, output.task).output.front[output.output]!;
   }
   return { tensors, answered: undefined };
 }

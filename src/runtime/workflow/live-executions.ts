@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { BatchRecord } from '../live-driver.js';
 import type { BatchPhases } from '../request-times.js';
 import { toldOf } from '../told-of.js';
@@ -54,13 +55,15 @@ export class LiveExecutions {
       tasks,
       toRun: this.toRun(tasks, device),
       fromNs: turns.now(),
-      generation: devices[device]!.generation,
+      generation: itemAt(devices, device).generation,
     };
     this.running.set(device, running);
-    devices[device]!.run(running.pool, running.toRun).then(
-      (ran) => this.executed(device, running, ran),
-      (error: unknown) => this.refused(device, running, error),
-    );
+    itemAt(devices, device)
+      .run(running.pool, running.toRun)
+      .then(
+        (ran) => this.executed(device, running, ran),
+        (error: unknown) => this.refused(device, running, error),
+      );
     return running.fromNs;
   }
 
@@ -80,7 +83,7 @@ export class LiveExecutions {
       const inputs = call.inputs.map(({ name, source }) => {
         if (source.from === 'request')
           return { name, kept: run.body.places.get(device)!, tensor: source.input, isLast: false };
-        const made = run.tasks[source.task]!;
+        const made = itemAt(run.tasks, source.task);
         const kept = made.output.places.get(device)!;
         return { name, kept, tensor: source.output, isLast: lastUses.has(made) };
       });
@@ -102,8 +105,8 @@ export class LiveExecutions {
     observer.batch({ pool, device, size: rows, phases, busyUs: (at - fromNs) / 1e3 });
     for (const request of new Set(tasks.map(({ run }) => run.of))) request.batches.push(phases);
     for (const [i, { output }] of tasks.entries()) {
-      output.sizes = outputs[i]!;
-      this.options.outputs.made(output, device, toRun[i]!.keepAs);
+      output.sizes = itemAt(outputs, i);
+      this.options.outputs.made(output, device, itemAt(toRun, i).keepAs);
     }
     const bytes = tasks.map(({ output }) => keptBytes(output));
     core.executed(at, batch, fromNs, at, bytes);
@@ -119,7 +122,7 @@ export class LiveExecutions {
     const { core, turns, observer, devices } = this.options;
     setImmediate(() => {
       if (this.running.get(device) !== running) return;
-      if (devices[device]!.generation !== running.generation) return;
+      if (itemAt(devices, device).generation !== running.generation) return;
       const { pool, rows, batch, fromNs } = running;
       observer.batch({ pool, device, size: rows, busyUs: (turns.now() - fromNs) / 1e3 });
       this.lost(running, device, toldOf(error));

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { FIRST_RESTART_MS, LONGEST_RESTART_MS } from '../live-device.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice } from './driven-device.js';
@@ -31,7 +32,7 @@ export class LiveLoads {
   /** begin has a device load the component of a pool. */
   begin(device: number, pool: number): void {
     const { devices, observer, core, turns } = this.options;
-    const loading = devices[device]!;
+    const loading = itemAt(devices, device);
     const { generation } = loading;
     loading.load(pool).then(
       () => {
@@ -69,10 +70,10 @@ export class LiveLoads {
   }
 
   private tellLater(device: number, pool: number, pauseMs: number): void {
-    const { generation } = this.options.devices[device]!;
+    const { generation } = itemAt(this.options.devices, device);
     const timer = setTimeout(() => {
       this.pausing.delete(timer);
-      if (this.options.devices[device]!.generation === generation) this.tell(device, pool);
+      if (itemAt(this.options.devices, device).generation === generation) this.tell(device, pool);
     }, pauseMs);
     this.pausing.add(timer);
   }

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { WorkflowCore } from '../../serving/index.js';
 import type { CoreTurns } from '../core-turns.js';
 import type { LiveOutputs } from './live-outputs.js';
@@ -52,7 +53,7 @@ export class LiveNeeds {
 /** inputsOf lists the tasks whose outputs a task takes, each once. */
 export function inputsOf({ run, call }: CalledTask): CalledTask[] {
   const tasks = call.inputs.flatMap(({ source }) =>
-    source.from === 'task' ? [run.tasks[source.task]!] : [],
+    source.from === 'task' ? [itemAt(run.tasks, source.task)] : [],
   );
   return [...new Set(tasks)];
 }

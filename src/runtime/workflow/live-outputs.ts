@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/index.js';
+import { itemAt, NONE } from '../../collections/index.js';
 import type { Tensors } from '../../execution/index.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice } from './driven-device.js';
@@ -80,7 +80,7 @@ export class LiveOutputs {
 
   /** made reports that a device has kept what a task gave. */
   made(output: KeptOutput, device: number, id: number): void {
-    this.kept[device]!.set(id, output);
+    itemAt(this.kept, device).set(id, output);
     output.places.set(device, id);
     if (output.isOver) this.leave(output, device);
   }
@@ -134,9 +134,9 @@ export class LiveOutputs {
   deviceDown(device: number): void {
     for (const [fetch, { from, to }] of this.moves)
       if (from === device || to === device) this.moves.delete(fetch);
-    for (const output of this.kept[device]!.values()) output.places.delete(device);
-    this.kept[device]!.clear();
-    this.leaving[device]!.length = 0;
+    for (const output of itemAt(this.kept, device).values()) output.places.delete(device);
+    itemAt(this.kept, device).clear();
+    itemAt(this.leaving, device).length = 0;
   }
 
   private async carry(fetch: number, move: Move): Promise<void> {
@@ -155,7 +155,7 @@ export class LiveOutputs {
   /** putOn has a device keep what comes to it. It is false where nothing is to be reported of it any more. */
   private async putOn(fetch: number, move: Move, tensors: Tensors): Promise<boolean> {
     const { output, to } = move;
-    const device = this.options.devices[to]!;
+    const device = itemAt(this.options.devices, to);
     const { generation } = device;
     const id = this.unusedId();
     const done = await this.answered(
@@ -209,7 +209,7 @@ export class LiveOutputs {
   ): Promise<Tensors | undefined> {
     return await this.answered(
       device,
-      this.options.devices[device]!.fetch(output.places.get(device)!, names),
+      itemAt(this.options.devices, device).fetch(output.places.get(device)!, names),
     );
   }
 
@@ -219,7 +219,7 @@ export class LiveOutputs {
    * that is well and cannot do it is ended.
    */
   private async answered<T>(device: number, asked: Promise<T>): Promise<T | undefined> {
-    const asking = this.options.devices[device]!;
+    const asking = itemAt(this.options.devices, device);
     const { generation } = asking;
     try {
       return await asked;
@@ -241,12 +241,12 @@ export class LiveOutputs {
   private leave(output: KeptOutput, device: number): void {
     const id = output.places.get(device);
     output.places.delete(device);
-    if (id === undefined || !this.kept[device]!.delete(id)) return;
-    const leaving = this.leaving[device]!;
+    if (id === undefined || !itemAt(this.kept, device).delete(id)) return;
+    const leaving = itemAt(this.leaving, device);
     if (leaving.push(id) > 1) return;
     queueMicrotask(() => {
       const ids = leaving.splice(0);
-      if (ids.length > 0) this.options.devices[device]!.drop(ids);
+      if (ids.length > 0) itemAt(this.options.devices, device).drop(ids);
     });
   }
 }

@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/index.js';
+import { itemAt, NONE } from '../../collections/index.js';
 import type { Tensors } from '../../execution/index.js';
 import {
   hasFailed,
@@ -47,7 +47,7 @@ export class LivePrograms implements ProgramDriver {
     if (run === undefined) return;
     const { component, rows, inputs } = call;
     const sources = inputs.map(({ source }) =>
-      source.from === 'request' ? run.bodyTask : run.tasks[source.task]!.number,
+      source.from === 'request' ? run.bodyTask : itemAt(run.tasks, source.task).number,
     );
     const told = { component: componentOf.get(component) as number, rows, inputs: sources };
     const task: CalledTask = {
@@ -73,7 +73,7 @@ export class LivePrograms implements ProgramDriver {
       this.give(run, source, run.inputs);
       return;
     }
-    const task = run.tasks[source.task]!;
+    const task = itemAt(run.tasks, source.task);
     task.wanted.add(source.output);
     this.bring(task);
   }
@@ -90,7 +90,7 @@ export class LivePrograms implements ProgramDriver {
     run.result = end;
     for (const output of Object.values(end.outputs))
       if ('from' in output && output.from === 'task') {
-        const task = run.tasks[output.task]!;
+        const task = itemAt(run.tasks, output.task);
         task.answers.add(output.output);
         run.awaited.add(task);
       }

@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/index.js';
+import { itemAt, NONE } from '../../collections/index.js';
 import type { Tensors } from '../../execution/index.js';
 import type { ProgramDriver } from '../../programs/index.js';
 import {
@@ -120,7 +120,7 @@ export class LiveWorkflowDriver {
       devices,
       runs,
       observer,
-      componentOf: (pool) => components[pools[pool]!.component]!,
+      componentOf: (pool) => itemAt(components, itemAt(pools, pool).component),
     });
     const follows = (act: () => void) => void this.following.push(act);
     this.endings = new LiveEndings({ ...told, models, runs, outputs, programs, drops, follows });
@@ -295,7 +295,7 @@ export class LiveWorkflowDriver {
         this.loads.begin(a, b);
         return;
       case Decision.evict:
-        devices[a]!.release(b);
+        itemAt(devices, a).release(b);
         observer.evicted(a, b);
         return;
       case Decision.fetch:

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { largestOf, pushAll } from '../../collections/index.js';
+import { itemAt, largestOf, pushAll } from '../../collections/index.js';
 import {
   type Bundle,
   type BundledComponent,
@@ -175,7 +175,7 @@ function modelsOf(plan: WorkflowPlan, { topology, manifest }: BundleParts): Live
       name,
       inputs,
       outputs,
-      sloNs: topology.models[m]!.sloNs,
+      sloNs: itemAt(topology.models, m).sloNs,
       inputKeys: inputs.map((one) => one.name),
       outputKeys: outputs.map((one) => one.name),
       mayLackOutputs: true,

@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/index.js';
+import { itemAt, NONE } from '../../collections/index.js';
 import { HostCache, type StartComponentExecutor } from '../../execution/index.js';
 import { stageName, stageRoute } from '../../formats/index.js';
 import { streamsOf } from '../../random/index.js';
@@ -82,10 +82,10 @@ export class WorkflowEngine {
     const limits = topology.pools.map((pool) => new HangLimit(pool));
     const caches = table.hosts.map(({ bytes }) => new HostCache({ limitBytes: bytes }));
     return planDevices(this.bundle).map((plan, device) => {
-      const { host, holds } = table.devices[device]!;
+      const { host, holds } = itemAt(table.devices, device);
       const duties = topology.pools.flatMap(({ devices, batch }, pool) =>
         devices.includes(device)
-          ? [{ pool, work: work[pool]!, largestBatch: batch, hang: limits[pool]! }]
+          ? [{ pool, work: itemAt(work, pool), largestBatch: batch, hang: itemAt(limits, pool) }]
           : [],
       );
       return new ComponentDevice({
@@ -93,7 +93,7 @@ export class WorkflowEngine {
         duties,
         holds,
         start,
-        cache: caches[host]!,
+        cache: itemAt(caches, host),
         events: {
           up: (why) => this.deviceUp(device, why),
           down: (why) => this.deviceDown(device, why),
@@ -109,7 +109,7 @@ export class WorkflowEngine {
   private observer(): WorkflowObserver {
     const { counters, metrics } = this;
     const { log } = this.options;
-    const component = (pool: number) => stageName(this.bundle.topology.pools[pool]!.stage);
+    const component = (pool: number) => stageName(itemAt(this.bundle.topology.pools, pool).stage);
     const place = (device: number) => (device === NONE ? 'front' : this.nameOf(device));
     return {
       batch: (record) => counters.batch(record),
@@ -209,7 +209,7 @@ export class WorkflowEngine {
   }
 
   private nameOf(device: number): string {
-    return this.bundle.topology.devices[device]!.name;
+    return itemAt(this.bundle.topology.devices, device).name;
   }
 
   private deviceUp(device: number, why: UpReason): void {

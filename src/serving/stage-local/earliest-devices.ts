@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { itemAt, NONE as SHARED_NONE } from '../../collections/index.js';
 
 const NONE = SHARED_NONE;
 
@@ -29,7 +29,7 @@ export class EarliestDevices {
     });
     this.firstOf = new Int32Array(devices + 1);
     groupsOf.forEach((of, device) => {
-      this.firstOf[device + 1] = (this.firstOf[device] as number) + of.length;
+      this.firstOf[device + 1] = itemAt(this.firstOf, device) + of.length;
     });
     this.deviceOf = Int32Array.from(groupsOf.flatMap((of, device) => of.map(() => device)));
     this.groupOf = Int32Array.from(groupsOf.flat());
@@ -37,7 +37,7 @@ export class EarliestDevices {
     this.usable = new Uint8Array(this.deviceOf.length);
     this.heaps = groups.map((members, group) =>
       Int32Array.from(members, (device, position) => {
-        const member = (this.firstOf[device] as number) + (groupsOf[device] as number[]).indexOf(group);
+        const member = itemAt(this.firstOf, device) + itemAt(groupsOf, device).indexOf(group);
         this.positionOf[member] = position;
         return member;
       }),

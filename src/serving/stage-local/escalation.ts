@@ -1,7 +1,7 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { itemAt, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Decisions } from '../decisions.js';
 import type { RequestLife } from '../state/index.js';
-import type { ServedStep, Topology } from '../topology.js';
+import type { Topology } from '../topology.js';
 import { AlongEdges } from './along-edges.js';
 import type { Gears } from './gears.js';
 import type { Onward, OnwardHooks } from './onward.js';
@@ -42,7 +42,7 @@ export class Escalation extends AlongEdges implements Onward {
     this.below = new Float64Array(table.gears.length * pools);
     table.gears.forEach(({ steps }, gear) => {
       steps.slice(0, -1).forEach(({ pool, below }, step) => {
-        this.edge[gear * pools + pool] = this.edgeTo(pool, (steps[step + 1] as ServedStep).pool);
+        this.edge[gear * pools + pool] = this.edgeTo(pool, itemAt(steps, step + 1).pool);
         this.below[gear * pools + pool] = below;
       });
     });

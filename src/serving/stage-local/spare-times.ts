@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../collections/index.js';
+import { largestOf, lastOf, smallestOf } from '../../collections/index.js';
 import { gearsOf, type Pool, slosSharing, type Topology } from '../topology.js';
 import { longestThrough } from './stage-shares.js';
 
@@ -19,7 +19,7 @@ export interface SpareTimes {
 export function spareTimes(topology: Topology): SpareTimes {
   const { pools } = topology;
   const aloneNs = Float64Array.from(pools, leastAloneNs);
-  const fullNs = Float64Array.from(pools, ({ latencyNs }) => latencyNs.at(-1) as number);
+  const fullNs = Float64Array.from(pools, ({ latencyNs }) => lastOf(latencyNs));
   const { leastNs: sloNs } = slosSharing(topology);
   const alongNs = alongLongest(topology, aloneNs);
   const fullAlongNs = alongLongest(topology, fullNs);

@@ -1,4 +1,4 @@
-import { largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
+import { itemAt, largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
 import { stageIndex, stageRoute } from '../../formats/index.js';
 import {
   areChains,
@@ -46,7 +46,7 @@ export class DagColumns {
     const edges = pools.flatMap(edgesOf);
     this.firstEdge = new Int32Array(pools.length + 1);
     pools.forEach((pool, i) => {
-      this.firstEdge[i + 1] = (this.firstEdge[i] as number) + edgesOf(pool).length;
+      this.firstEdge[i + 1] = itemAt(this.firstEdge, i) + edgesOf(pool).length;
     });
     this.to = Int32Array.from(edges, ({ to }) => to);
     this.taken = Uint8Array.from(edges, ({ when }) => Taken[when.kind]);

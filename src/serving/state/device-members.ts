@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { poolsServedBy, type Topology } from '../topology.js';
 
 /**
@@ -22,7 +23,7 @@ export class DeviceMembers {
     this.isShared = others.length > 0;
     this.further = new Int32Array(devices.length + 1);
     devices.forEach((device, i) => {
-      const before = i === 0 ? devices.length : (this.further[i] as number);
+      const before = i === 0 ? devices.length : itemAt(this.further, i);
       this.further[i + 1] = before + poolsServedBy(device).length - 1;
     });
     this.further[0] = devices.length;

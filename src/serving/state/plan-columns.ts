@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { itemAt, NONE as SHARED_NONE } from '../../collections/index.js';
 import { areChains, nextInChains, sharingFirst, slosSharing, type Topology } from '../topology.js';
 
 const NONE = SHARED_NONE;
@@ -40,12 +40,10 @@ export class PlanColumns {
       : Int32Array.from(pools, ({ edges }) => (edges.length > 0 ? NEXT_BY_EDGES : NONE));
     this.throughputRps = Float64Array.from(pools, ({ throughputRps }) => throughputRps);
     const { leastNs, mostNs } = slosSharing(topology);
-    this.poolSloNs = Float64Array.from(pools, ({ model }) => leastNs[model] as number);
+    this.poolSloNs = Float64Array.from(pools, ({ model }) => itemAt(leastNs, model));
     this.sloNs = Float64Array.from(models, ({ sloNs }) => sloNs);
     this.sharing = sharingFirst(topology);
-    this.mayOvertake = Uint8Array.from(models, ({ sloNs }, model) =>
-      sloNs < (mostNs[model] as number) ? 1 : 0,
-    );
+    this.mayOvertake = Uint8Array.from(models, ({ sloNs }, model) => (sloNs < itemAt(mostNs, model) ? 1 : 0));
     this.pipelines = Int32Array.from(models, ({ entries }) => entries.length);
     this.dagOf = Int32Array.from(models, ({ entries: [first = NONE] }) => (areChains(routes) ? NONE : first));
   }

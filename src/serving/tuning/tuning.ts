@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { withinClasses } from './class-limits.js';
 import { LoadMeter } from './load-meter.js';
 import { type TunedPlan, tunerOf } from './tuned-plan.js';
@@ -39,7 +40,7 @@ export class Tuning {
     });
     this.granted = this.tuner.wanted.slice();
     this.isReady = new Uint8Array(devices.length);
-    this.setOfDevice = Int32Array.from(devices, ({ pool }) => this.setOf[pool] as number);
+    this.setOfDevice = Int32Array.from(devices, ({ pool }) => itemAt(this.setOf, pool));
   }
 
   /** nextAt is when `decide` is to be called at the latest. */

@@ -227,7 +227,7 @@ function isViewAsGood(one: DeviceView, other: DeviceView, { isAsGood, called }: 
     one.loads.length === other.loads.length &&
     one.loads.every(
       ({ component, atNs }, i) =>
-        component === other.loads[i]?.component && isAsGood(atNs, other.loads[i]?.atNs as number),
+        component === other.loads[i]?.component && isAsGood(atNs, other.loads[i]?.atNs),
     ) &&
     haveSameBatches(one, other, called)
   );

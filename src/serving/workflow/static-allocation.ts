@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { itemAt, NONE as SHARED_NONE } from '../../collections/index.js';
 import { type Fault, InputError } from '../../formats/index.js';
 import type { Pool } from '../topology.js';
 import type { Allocation, AllocationParts } from './allocation.js';
@@ -6,7 +6,7 @@ import { ComponentLoads } from './component-loads.js';
 import { areInputsThere, bytesOfInputs, OutputRoom } from './output-room.js';
 import { Held } from './residency.js';
 import { type Chance, StrandedTasks } from './stranded-tasks.js';
-import type { ComponentPool, DeviceMemory } from './table.js';
+import type { DeviceMemory } from './table.js';
 import type { Task } from './work.js';
 
 const NONE = SHARED_NONE;
@@ -43,9 +43,7 @@ export class StaticAllocation implements Allocation {
     this.loads = new ComponentLoads(devices.length, { decisions, residency, placeable, room: this.room });
     this.stranded = new StrandedTasks(parts.drop);
     this.queues = components.map(() => new Map());
-    this.holds = devices.map(({ holds }) =>
-      holds.map((pool) => (table.pools[pool] as ComponentPool).component),
-    );
+    this.holds = devices.map(({ holds }) => holds.map((pool) => itemAt(table.pools, pool).component));
     this.holders = components.map((_, component) =>
       [...devices.keys()].filter((device) => this.holds[device]?.includes(component)),
     );

@@ -1,4 +1,4 @@
-import { NONE } from '../../collections/index.js';
+import { itemAt, NONE } from '../../collections/index.js';
 import { poolsServedBy, type Topology } from '../topology.js';
 
 /** WorkflowTable says what components need of devices, and how outputs pass between these. */
@@ -53,7 +53,7 @@ export class Placeable {
     this.pools = new Int32Array(topology.devices.length * count).fill(NONE);
     topology.devices.forEach((device, d) => {
       for (const pool of poolsServedBy(device)) {
-        const { component } = table.pools[pool] as ComponentPool;
+        const { component } = itemAt(table.pools, pool);
         this.pools[d * count + component] = pool;
       }
     });

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { Arrivals } from '../../workload/index.js';
 
 interface Dealt {
@@ -37,7 +38,7 @@ class Dealer {
 
   /** next gives the next request of a group, undefined where there is no other. */
   next(group: number): Dealt | undefined {
-    const held = this.held[group] as Dealt[];
+    const held = itemAt(this.held, group);
     while (held.length === 0) if (!this.deal()) return undefined;
     return held.shift();
   }
@@ -45,11 +46,11 @@ class Dealer {
   private deal(): boolean {
     const { arrivals, had, devices } = this;
     if (!arrivals.next()) return false;
-    const loadOf = (group: number) => (had[group] as number) / (devices[group] as number);
+    const loadOf = (group: number) => itemAt(had, group) / itemAt(devices, group);
     let least = 0;
     for (let group = 1; group < devices.length; group++) if (loadOf(group) < loadOf(least)) least = group;
     had[least]! += 1;
-    (this.held[least] as Dealt[]).push({ atNs: arrivals.atNs, model: arrivals.model, order: this.order });
+    itemAt(this.held, least).push({ atNs: arrivals.atNs, model: arrivals.model, order: this.order });
     this.order += 1;
     return true;
   }

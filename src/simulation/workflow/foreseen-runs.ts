@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { backTo, type Foresight } from '../../serving/index.js';
 import type { RecordedRun, SimulationObserver } from '../../simulator/index.js';
 
@@ -23,8 +24,8 @@ export class ForeseenRuns {
   };
 
   readonly foresight: Foresight = (request, made) =>
-    (this.runs[request] as RecordedRun).calls
-      .slice(made)
+    itemAt(this.runs, request)
+      .calls.slice(made)
       .map(({ component, rows, inputs, outputBytes }, i) => ({
         component,
         rows,

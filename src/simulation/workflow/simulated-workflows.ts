@@ -1,4 +1,4 @@
-import { largestOf } from '../../collections/index.js';
+import { itemAt, largestOf } from '../../collections/index.js';
 import { type WorkflowFigures, WorkflowMetrics } from '../../metrics/index.js';
 import {
   type CountedWorkflow,
@@ -100,7 +100,7 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
     drivenGroup(group, {
       load,
       frequencies,
-      arrivals: dealt[g] as GroupArrivals,
+      arrivals: itemAt(dealt, g),
       runOf: counted,
       number: g,
       observers: [inWhole(metrics, group, whole), ...(load.observers?.(group) ?? [])],
@@ -216,8 +216,8 @@ function inWhole(
   const pools = topology.pools.map(({ owner, deviceClass }) =>
     whole.pools.findIndex((pool) => pool.owner === owner && pool.deviceClass === deviceClass),
   );
-  const poolOf = (pool: number) => (pool < 0 ? pool : (pools[pool] as number));
-  const deviceOf = (device: number) => devices[device] as number;
+  const poolOf = (pool: number) => (pool < 0 ? pool : itemAt(pools, pool));
+  const deviceOf = (device: number) => itemAt(devices, device);
   return {
     arrived: (atNs, model) => metrics.arrived(atNs, model),
     ended: (atNs, model, request, arrivedNs, outcome, reason, pool) =>

@@ -1,4 +1,5 @@
 import { emittedHead } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import type {
   ComparedApplication,
   ComparedFigure,
@@ -8,12 +9,7 @@ import type {
 } from '../../formats/index.js';
 import { stageName } from '../../formats/index.js';
 import type { JobsProgress } from '../../jobs/index.js';
-import {
-  CONFIDENCE,
-  HISTOGRAM_RELATIVE_ERROR,
-  meanOverRuns,
-  type WorkflowFigures,
-} from '../../metrics/index.js';
+import { CONFIDENCE, HISTOGRAM_RELATIVE_ERROR, meanOverRuns } from '../../metrics/index.js';
 import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import type { WorkflowScheduler } from '../../serving/index.js';
 import { requestsOver } from '../compared-figures.js';
@@ -130,7 +126,7 @@ function applicationOf(
 ): ComparedApplication {
   const requests = runs.map(({ figures }) =>
     comparedRequests(
-      figures.workflows[workflow] as WorkflowFigures['workflows'][number],
+      itemAt(figures.workflows, workflow),
       figures.drops.filter(({ model }) => model === workflow),
       places.length - 1,
     ),

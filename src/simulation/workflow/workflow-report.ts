@@ -1,4 +1,5 @@
 import { emittedHead } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import type {
   InputFile,
   SimulatedClass,
@@ -49,7 +50,7 @@ export function workflowReport(
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     overall: figures.overall,
     models: applications.map(({ name, sloMs, throughputRps }, w) => {
-      const requests = figures.workflows[w] as WorkflowFigures['workflows'][number];
+      const requests = itemAt(figures.workflows, w);
       const { attainment } = requests;
       return {
         name,
@@ -61,9 +62,7 @@ export function workflowReport(
     }),
     drops: figures.drops.map((drop) => describedDrop(drop, topology)),
     classes: describedClasses(figures, topology),
-    pools: figures.pools.map((found, p) =>
-      describedPool(found, topology.pools[p] as Topology['pools'][number], first),
-    ),
+    pools: figures.pools.map((found, p) => describedPool(found, itemAt(topology.pools, p), first)),
     workflows: describedWorkflows(setup, first),
     ...(over === undefined ? {} : { runs: over }),
   };
@@ -92,7 +91,7 @@ function describedClasses(
 ): Record<string, SimulatedClass> {
   return Object.fromEntries(
     classesOfDevices(devices).map((name, c) => {
-      const { devices: count, busyS, deviceTime } = classes[c] as WorkflowFigures['classes'][number];
+      const { devices: count, busyS, deviceTime } = itemAt(classes, c);
       const utilisation = deviceTime.executing + deviceTime.both;
       return [
         name,

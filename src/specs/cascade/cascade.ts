@@ -10,9 +10,9 @@ import {
   specInputs,
   withOwnFaults,
 } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   aliasedProfiles,
-  type CascadeSpec,
   type Fault,
   firstFaults,
   InputError,
@@ -77,7 +77,7 @@ export async function loadCascade(
   };
   const outcome = resolveCascade(spec.value, files);
   const tensors = profiles.map(({ value: { model } }, i) => ({
-    name: names[i] as string,
+    name: itemAt(names, i),
     inputs: model.inputs,
     outputs: model.outputs,
   }));
@@ -99,7 +99,7 @@ export async function loadCascade(
       ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
       inputFile('records', records, holder),
       ...(distribution ? [inputFile('distribution', distribution, holder)] : []),
-      ...used.map((name) => inputFile('profile', profiles[names.indexOf(name)] as Loaded<'profile'>, holder)),
+      ...used.map((name) => inputFile('profile', itemAt(profiles, names.indexOf(name)), holder)),
     ],
   };
 }
@@ -127,7 +127,7 @@ async function filesOf(spec: Loaded<'cascade'>, files: FilesRead): Promise<Casca
   const classLimit = Promise.allSettled(reading).then((read) =>
     classLimitOf(
       read.flatMap((one, i) => {
-        const { name, output } = models[i] as CascadeSpec['models'][number];
+        const { name, output } = itemAt(models, i);
         return one.status === 'rejected' ? [] : [{ name, outputs: one.value.value.model.outputs, output }];
       }),
     ),

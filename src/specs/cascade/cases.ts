@@ -1,4 +1,4 @@
-import { pushAll, smallestOf } from '../../collections/index.js';
+import { itemAt, pushAll, smallestOf } from '../../collections/index.js';
 import { type CascadeSpec, type Fault, fault, InputError, type OpenCluster } from '../../formats/index.js';
 import { type ResolvedCascade, resolveCascade } from '../../gearplan/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
@@ -75,7 +75,7 @@ function classesOf({ spec, files }: LoadedCascade): ResolvedCascade['classes'] {
  */
 function latenciesOf(classes: ResolvedCascade['classes'], range: Range): MsPoint[] {
   const leastNs = smallestOf(
-    classes.flatMap(({ problem }) => problem.models.map(({ latencyNs }) => latencyNs[0] as number)),
+    classes.flatMap(({ problem }) => problem.models.map(({ latencyNs }) => itemAt(latencyNs, 0))),
   );
   return msPoints(range, leastNs / 1e6);
 }

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type CompareRow, cascadeMethodOf, gearObjective, type NoPlanReason } from '../../formats/index.js';
 import { familyFigures, type GearPlanBody, resolveCascade } from '../../gearplan/index.js';
 import { useFigures } from '../cost-per-million.js';
@@ -78,7 +79,7 @@ function sharedAmong(answers: CaseAnswers<CascadeTypes>, cases: readonly Cascade
   // A bound that holds for fewer cascades, as time ended their counting, is none for the others.
   if (first === undefined || new Set(objectives.map(({ scope }) => scope?.mostModels)).size > 1) return [];
   const { kind } = first;
-  const found = answers.map((answer, i) => foundOf(answer, cases[i] as CascadeCase));
+  const found = answers.map((answer, i) => foundOf(answer, itemAt(cases, i)));
   return sharedBetween(found, kind === 'accuracy' ? 'most' : 'least');
 }
 

@@ -1,4 +1,5 @@
 import { readCsvTable } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import { decimalOf, type Fault, fault, HUGE, isHugeWhole } from '../../formats/index.js';
 import type { LoadPoint } from '../../gearplan/index.js';
 
@@ -21,7 +22,7 @@ export async function distributionOf(
     }
     const [rps = 0, share = 0] = cells.map(decimalOf);
     for (const [i, value] of [rps, share].entries())
-      if (isHugeWhole(cells[i] as string)) wrong.push(fault(`${COLUMNS[i]} is ${cells[i]}; ${HUGE}`, at));
+      if (isHugeWhole(itemAt(cells, i))) wrong.push(fault(`${COLUMNS[i]} is ${cells[i]}; ${HUGE}`, at));
       else if (!(value >= 0 && Number.isFinite(value)))
         wrong.push(fault(`${COLUMNS[i]} is "${cells[i]}"; it must be a decimal number of 0 or more`, at));
     points.push({ rps, share });

@@ -1,4 +1,5 @@
 import { emittedHead } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   type CascadeSpec,
   type Fault,
@@ -70,7 +71,7 @@ function recordsOf(records: FamilyRecords, { stages }: GearPlanBody): FamilyReco
   return {
     ...records,
     models: stages.map(({ name }) => name),
-    correct: places.map((place) => records.correct[place] as Uint8Array),
-    certainty: places.map((place) => records.certainty[place] as Float64Array),
+    correct: places.map((place) => itemAt(records.correct, place)),
+    certainty: places.map((place) => itemAt(records.certainty, place)),
   };
 }

@@ -1,4 +1,4 @@
-import { pushAll, smallestOf } from '../../collections/index.js';
+import { itemAt, pushAll, smallestOf } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -68,7 +68,7 @@ function slosOf(open: OpenProblem | undefined, range: Range, told: Fault[]): MsP
   const fastestUs = (open?.stages ?? []).map(({ candidates }) =>
     smallestOf(candidates.map(({ latencyUsByBatch }) => latencyUsByBatch[0] ?? Number.POSITIVE_INFINITY)),
   );
-  const pathUs = open && longestPath(open.graph, { stageUs: (i) => fastestUs[i] as number, edgeUs: () => 0 });
+  const pathUs = open && longestPath(open.graph, { stageUs: (i) => itemAt(fastestUs, i), edgeUs: () => 0 });
   const ms = (pathUs?.latencyUs ?? 0) / 1e3;
   if (open !== undefined && !(ms > 0 && ms < Number.POSITIVE_INFINITY))
     told.push(fault('needs a latency at batch 1 of every stage, which profiles lack', option('sweeps')));

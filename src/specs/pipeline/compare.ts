@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import { type CompareRow, pipelineMethodOf } from '../../formats/index.js';
 import { type PlannedOpen, takenOver } from '../../inferline/index.js';
 import {
@@ -48,7 +49,7 @@ export const comparingPipeline: ComparingOf<PipelineTypes> = {
   shares: ({ spec }, cases, answers) =>
     SHARING.includes(pipelineMethodOf(spec.value))
       ? sharedBetween(
-          answers.map((answer, i) => foundOf(answer, cases[i] as PipelineCase)),
+          answers.map((answer, i) => foundOf(answer, itemAt(cases, i))),
           'least',
         )
       : [],

@@ -8,6 +8,7 @@ import {
   specInputs,
   withOwnFaults,
 } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   aliasedProfiles,
   fault,
@@ -133,7 +134,7 @@ export async function loadPipeline(
       ...specInputs(spec, holder),
       ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
       ...(trace ? [inputFile('trace', trace, holder)] : []),
-      ...graph.order.map((i) => inputFile('profile', profiles[i] as Loaded<'profile'>, holder)),
+      ...graph.order.map((i) => inputFile('profile', itemAt(profiles, i), holder)),
     ],
   };
 }
@@ -165,7 +166,7 @@ async function filesOf(spec: Loaded<'pipeline'>, files: FilesRead): Promise<Pipe
     traceOf(spec),
     ...distinct.map((one) => files.load(one, ['profile'])),
   ]);
-  const profiles = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
+  const profiles = paths.map((one) => itemAt(found, distinct.indexOf(one)));
   return { cluster: clusterRead, profiles, trace };
 }
 

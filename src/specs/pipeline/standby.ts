@@ -1,5 +1,5 @@
 import { countedPlan } from '../../checks/index.js';
-import { largestOf } from '../../collections/index.js';
+import { itemAt, largestOf } from '../../collections/index.js';
 import { type PipelineLoad, type PipelinePlan, type PipelineSpec, ToldFaults } from '../../formats/index.js';
 import { SAMPLE_SEED } from '../../inferline/index.js';
 import { type DevicesOf, grantedStandby, standbyOf, withStandby } from '../../pipeline/index.js';
@@ -81,7 +81,7 @@ async function mostInUse(
       const i = plan.stages.findIndex(({ name }) => name === stage);
       return Math.max(0, largestOf(runs.map(({ figures }) => figures.pools[i]?.inUse?.most ?? 0)));
     };
-    return new Map(heldTogether(plan).map((names) => [names[0] as string, largestOf(names.map(mostOf))]));
+    return new Map(heldTogether(plan).map((names) => [itemAt(names, 0), largestOf(names.map(mostOf))]));
   } finally {
     await pool.close();
   }

@@ -10,6 +10,7 @@ import {
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   type Fault,
   fault,
@@ -106,7 +107,7 @@ export async function planSeveral(
   const plans = isTimed ? made.map((one) => ({ ...one, reproducible: false })) : made;
   if (output !== undefined) await mkdir(output, { recursive: true });
   for (const [k, file] of files.entries())
-    if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
+    if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, itemAt(plans, k));
   const isLimited = options.work !== undefined || options.timeLimit !== undefined;
   const document = planSet(loaded, plans, { ...outcome, files });
   for (const note of await hereNotes(usedByAll(plans), loaded.flatMap(profilesIn))) options.onNote?.(note);
@@ -195,7 +196,7 @@ async function searched(
     k: number,
     counts: Readonly<Record<string, number>>,
   ): Promise<PartAnswer<PipelinePlanBody>> => {
-    const one = loaded[k] as LoadedPipeline;
+    const one = itemAt(loaded, k);
     const leftS = timeLimit === undefined ? undefined : Math.max(0, (endMs - performance.now()) / 1e3);
     // A reported SLO is that of a pipeline alone, with all devices.
     const tellsSlo = Object.entries(free).every(([name, count]) => counts[name] === count);
@@ -279,8 +280,8 @@ async function plansWithShares(
   const plans: PipelinePlan[] = [];
   for (const [k, one] of loaded.entries()) {
     const others = loaded.filter((other) => other !== one).map(nameOf);
-    const share = { counts: shares[k] as Record<string, number>, others };
-    plans.push(await planWithShare(one, bodies[k] as PipelinePlanBody, { share, file: files[k] }));
+    const share = { counts: itemAt(shares, k), others };
+    plans.push(await planWithShare(one, itemAt(bodies, k), { share, file: files[k] }));
   }
   return plans;
 }
@@ -297,7 +298,7 @@ function sharesOf(
 ): Record<string, number>[] {
   const shares = bodies.map(usedBy);
   for (const [name, count] of Object.entries(free)) {
-    const tuned = shares.filter((used, k) => (used[name] ?? 0) > 0 && hasTuner(loaded[k] as LoadedPipeline));
+    const tuned = shares.filter((used, k) => (used[name] ?? 0) > 0 && hasTuner(itemAt(loaded, k)));
     const left = count - shares.reduce((sum, used) => sum + (used[name] ?? 0), 0);
     for (const [k, share] of tuned.entries())
       share[name] = (share[name] ?? 0) + Math.floor((left + k) / tuned.length);
@@ -336,7 +337,7 @@ function ofPipeline(
   k: number,
   reasons: readonly NoPlanReason[],
 ): NoPlanReason[] {
-  const name = nameOf(loaded[k] as LoadedPipeline);
+  const name = nameOf(itemAt(loaded, k));
   return reasons.map((one) => ({ ...one, model: name, text: `${name}: ${one.text}` }));
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../../collections/index.js';
 import type { Fault, PooledSpecModel } from '../../formats/index.js';
 import { boughtClasses, PRICE_ROUNDING, type PricedClass } from '../budget.js';
 import type { Mix } from '../mixes.js';
@@ -50,7 +51,7 @@ function nextStep(step: number): number {
 function mixesInSteps(classes: readonly PricedClass[], budget: number, step: number): Mix[] | undefined {
   const mixes: Mix[] = [];
   const add = (k: number, left: number, so: Mix): boolean => {
-    const { name, price } = classes[k] as PricedClass;
+    const { name, price } = itemAt(classes, k);
     const most = Math.floor(left / price + PRICE_ROUNDING);
     if (k === classes.length - 1) {
       mixes.push({ ...so, [name]: most });

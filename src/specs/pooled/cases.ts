@@ -1,4 +1,4 @@
-import { pushAll } from '../../collections/index.js';
+import { itemAt, pushAll } from '../../collections/index.js';
 import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../formats/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { type Mix, mixText, parseMix, withMix } from '../mixes.js';
@@ -73,7 +73,7 @@ function freeGpus({ devices }: Cluster): Mix {
 
 function withSlos(spec: PooledSpec, slo: SloPoint | undefined): PooledSpec {
   if (slo === undefined) return spec;
-  const models = spec.models.map((model, m) => ({ ...model, sloMs: slo.sloMs[m] as number }));
+  const models = spec.models.map((model, m) => ({ ...model, sloMs: itemAt(slo.sloMs, m) }));
   return { ...spec, models };
 }
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { checkedOutcome, promiseFaults } from '../../checks/index.js';
-import { smallestOf } from '../../collections/index.js';
+import { itemAt, smallestOf } from '../../collections/index.js';
 import { fault, InputError, ToldFaults } from '../../formats/index.js';
 import {
   type HoldOutcome,
@@ -78,7 +78,7 @@ export async function holdPlan(
       name,
       ...(rps === undefined ? {} : { rps }),
       heldRps: heldRps[m] ?? 0,
-      attainment: attainment[m] as number,
+      attainment: itemAt(attainment, m),
     }));
     return {
       outcome: none(found.isCut ? ended : undefined),
@@ -103,7 +103,7 @@ export async function holdPlan(
 /** unconfirmable names the largest shares that can be asked for, rounded down. */
 function unconfirmable({ attainment }: HoldTarget, most: readonly number[]): InputError {
   const faults = attainment.flatMap((share, m) => {
-    const largest = most[m] as number;
+    const largest = itemAt(most, m);
     if (share <= largest) return [];
     const said = `${share} is too near 1: with no request late, the runs that confirm a promise are sure of ${writtenBelow(largest)}; ask for no more than that`;
     return [fault(said, `/models/${m}/hold`)];

@@ -7,6 +7,7 @@ import {
   profileInputs,
   specInputs,
 } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   aliasedProfiles,
   type Cluster,
@@ -83,7 +84,7 @@ export function pooledFigures(
 ): ProfileFigures[] {
   return models.map((model, m) => ({
     profile: model.profile,
-    path: (profiles[m] as ProfileFile).path,
+    path: itemAt(profiles, m).path,
     classes: usableFigures(model, cluster),
   }));
 }
@@ -114,7 +115,7 @@ export async function loadPooled(spec: Loaded<'pooled'>, files = new FilesRead()
     `use the files that ${path} names`,
     [clusterOf(spec.value, path, files), ...distinct.map((one) => files.load(one, ['profile']))],
   );
-  const loaded = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
+  const loaded = paths.map((one) => itemAt(found, distinct.indexOf(one)));
   const inputs = (holder: string | undefined): InputFile[] => [
     ...specInputs(spec, holder),
     ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),

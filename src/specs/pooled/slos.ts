@@ -1,12 +1,5 @@
-import { smallestOf } from '../../collections/index.js';
-import {
-  type Cluster,
-  type Fault,
-  fault,
-  type PooledSpecModel,
-  type Profile,
-  wholeLatencyUs,
-} from '../../formats/index.js';
+import { itemAt, smallestOf } from '../../collections/index.js';
+import { type Cluster, type Fault, fault, type Profile, wholeLatencyUs } from '../../formats/index.js';
 import { multipleMs, type Range, sloPoints } from '../sweeps.js';
 import { allowsClass } from './budget-mixes.js';
 import type { LoadedPooled } from './pooled.js';
@@ -29,7 +22,7 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
     return points.map(({ text, n }) => ({ text, sloMs: profiles.map(() => n * msPer) }));
   }
   const fastestMs = profiles.map(({ profile, path }, m) => {
-    const model = spec.value.models[m] as PooledSpecModel;
+    const model = itemAt(spec.value.models, m);
     const classes = Object.entries(cluster.devices).filter(([name]) => allowsClass(model, name));
     const ms = fastestLatencyMs(profile, Object.fromEntries(classes));
     if (ms === undefined)

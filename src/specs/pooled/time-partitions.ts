@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { checkWritable, pathFrom, saveArtifact } from '../../artifacts/index.js';
-import { pushAll } from '../../collections/index.js';
+import { itemAt, pushAll } from '../../collections/index.js';
 import type { NamedDevice } from '../../execution/index.js';
 import {
   counted,
@@ -113,7 +113,7 @@ export async function timePartitions(
     ready.set(file.path, prepared);
     for (const group of groupsOf(cells)) {
       const profile = files.get(file.path) ?? file.profile;
-      const { className, virtual } = group[0] as Cell;
+      const { className, virtual } = itemAt(group, 0);
       onProgress?.(
         `timing ${counted(group.length, 'partition')} of ${prepared.name} on 1/${virtual} ${className}`,
       );
@@ -164,7 +164,7 @@ function layersOf({ layers, blocks }: PlannedPartition, profile: Profile): NodeS
   if (layers !== undefined) return { from: layers[0], to: layers[1] };
   const [first, end] = blocks ?? [0, 0];
   const before = layersBeforeBlocks(profile.blocks);
-  return { from: before[first] as number, to: before[end] as number };
+  return { from: itemAt(before, first), to: itemAt(before, end) };
 }
 
 /**
@@ -222,7 +222,7 @@ async function timedGroup(
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<Timed[]> {
-  const { className, virtual } = cells[0] as Cell;
+  const { className, virtual } = itemAt(cells, 0);
   const figures = profile.devices[className] as DeviceProfile;
   const batches = [...new Set(cells.flatMap((cell) => cell.batches))];
   const at = (batch: number) => cells.filter((cell) => cell.batches.includes(batch));
@@ -237,9 +237,9 @@ async function timedGroup(
     const profiledUs = figures.wholeLatencyUs?.[virtual]?.[batch] ?? wholeUs;
     const drift = wholeUs / profiledUs;
     if (!(drift <= mostDrift && drift >= 1 / mostDrift))
-      throw drifted(prepared.name, cells[0] as Cell, { batch, wholeUs, profiledUs });
+      throw drifted(prepared.name, itemAt(cells, 0), { batch, wholeUs, profiledUs });
     return at(batch).map((cell, i) => {
-      const scaled = Math.round(((us[i] as number) / drift) * 1000) / 1000;
+      const scaled = Math.round((itemAt(us, i) / drift) * 1000) / 1000;
       return { cell, model: prepared.name, batch, us: scaled, drift };
     });
   });

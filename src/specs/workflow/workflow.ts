@@ -11,6 +11,7 @@ import {
   specInputs,
   withOwnFaults,
 } from '../../artifacts/index.js';
+import { itemAt } from '../../collections/index.js';
 import {
   type ResolvedWorkflows,
   resolveWorkflows,
@@ -62,7 +63,7 @@ export interface LoadTrace {
 /** workflowFigures names the figures that a plan could be made of, for each component of the spec. */
 export function workflowFigures({ resolved, files }: LoadedWorkflows): ProfileFigures[] {
   return resolved.components.map(({ classes }, c) => {
-    const { profile, path } = files.profiles[c] as WorkflowFiles['profiles'][number];
+    const { profile, path } = itemAt(files.profiles, c);
     return {
       profile,
       path,

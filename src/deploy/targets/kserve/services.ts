@@ -1,4 +1,4 @@
-import { largestOf } from '../../../collections/index.js';
+import { itemAt, largestOf } from '../../../collections/index.js';
 import { type Fault, fault } from '../../../formats/index.js';
 import type { EngineBundle } from '../engine-target.js';
 import { dnsName } from '../kube/names.js';
@@ -85,11 +85,11 @@ export function splitterWeights(units: readonly ServingUnit[], model: number): M
   const shares = sharesOfModel(units, model);
   if (shares.length < 2) return new Map();
   const weights = shares.map(({ share }) => Math.floor(PERCENT * share));
-  const rests = shares.map(({ share }, i) => ({ i, rest: PERCENT * share - (weights[i] as number) }));
+  const rests = shares.map(({ share }, i) => ({ i, rest: PERCENT * share - itemAt(weights, i) }));
   const left = PERCENT - weights.reduce((sum, weight) => sum + weight, 0);
   const first = rests.sort((a, b) => b.rest - a.rest || a.i - b.i).slice(0, left);
   for (const { i } of first) weights[i] = (weights[i] as number) + 1;
-  return new Map(shares.map(({ unit }, i) => [unit, weights[i] as number]));
+  return new Map(shares.map(({ unit }, i) => [unit, itemAt(weights, i)]));
 }
 
 /** stepUrl is where a step of a graph leads: the pods of a unit, within the namespace. */
@@ -100,7 +100,7 @@ export function stepUrl(unit: Pick<ServingUnit, 'name'>, model: string): string 
 /** graphName is the name of the graph of a model. */
 export function graphName({ graph: { models } }: Pick<EngineBundle, 'graph'>, model: number): string {
   const names = models.map(({ name }) => dnsName(name, SERVICE_NAME_LETTERS - 9));
-  const name = names[model] as string;
+  const name = itemAt(names, model);
   return names.indexOf(name) === names.lastIndexOf(name) ? `${name}-split` : `${name}-split-${model}`;
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../../../collections/index.js';
 import { type Fault, fault } from '../../../formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import type { EngineGraph } from '../../engine-graph.js';
@@ -85,7 +86,7 @@ export function classNameFaults({ plan }: PlacedGraph): Fault[] {
   const names = [...new Set(plan.placement.map((placed) => placed.class))];
   const values = names.map(labelValue);
   return names.flatMap((name, i) =>
-    values.indexOf(values[i] as string) === i
+    values.indexOf(itemAt(values, i)) === i
       ? []
       : [
           fault(

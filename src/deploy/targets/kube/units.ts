@@ -1,3 +1,4 @@
+import { itemAt } from '../../../collections/index.js';
 import { type BundledDevice, type Fault, fault, listed } from '../../../formats/index.js';
 import { planTopologyOf } from '../../../plans/index.js';
 import { type StageTopology, topologyPartOf, type VirtualDevice } from '../../../serving/index.js';
@@ -53,7 +54,7 @@ export function servingUnits({ plan, graph }: PlacedGraph, dividedBy: DividedBy)
   for (const [at, devices] of places) {
     const unit = unitAt({ at, devices, topology, cpus, run: runs.get(classAt(topology, devices)) });
     if (unit.rates.length === 0) continue;
-    const key = alikeKey(devices.map((i) => topology.devices[i] as VirtualDevice));
+    const key = alikeKey(devices.map((i) => itemAt(topology.devices, i)));
     const known = units.get(key);
     units.set(key, known === undefined ? unit : { ...known, replicas: known.replicas + 1 });
   }
@@ -61,7 +62,7 @@ export function servingUnits({ plan, graph }: PlacedGraph, dividedBy: DividedBy)
 }
 
 function classAt({ devices: all }: StageTopology, [first]: readonly number[]): string {
-  return (all[first as number] as VirtualDevice).deviceClass;
+  return itemAt(all, first as number).deviceClass;
 }
 
 /** alikeKey is the same of devices that do the same. A GPU's number says nothing but which devices are on one. */
@@ -84,7 +85,7 @@ interface UnitPlace {
 function unitAt({ at, devices, topology, cpus, run }: UnitPlace): ServingUnit {
   const here = new Set(devices);
   const part = topologyPartOf(topology, (_, i) => here.has(i));
-  const own = devices.map((i) => topology.devices[i] as VirtualDevice);
+  const own = devices.map((i) => itemAt(topology.devices, i));
   const [{ deviceClass, virtual, server }] = own as [VirtualDevice];
   const isOnCpu = cpus.has(deviceClass);
   const isShare = !isOnCpu && virtual > 1 && at !== server;

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { largestOf } from '../../../collections/index.js';
+import { itemAt, largestOf } from '../../../collections/index.js';
 import { oipDatatype } from '../../../execution/index.js';
 import type { TensorSpec } from '../../../formats/index.js';
 import { stageFields } from '../../../formats/index.js';
@@ -32,7 +32,7 @@ export function leastOngoing(batch: number): number {
 
 /** largestBatch is the largest batch of the stages that a group holds. */
 export function largestBatch({ stages: held }: DeviceGroup, { stages }: EngineGraph): number {
-  return largestOf(held.map(({ stage }) => (stages[stage] as EngineStage).batch));
+  return largestOf(held.map(({ stage }) => itemAt(stages, stage).batch));
 }
 
 /** isOnCpu returns whether the devices of a group are processor cores, emulated ones included. */
@@ -151,7 +151,7 @@ function deployment(group: DeviceGroup, graph: EngineGraph): object {
  * groups, and gears.
  */
 function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
-  const nameOf = (stage: number) => (graph.stages[stage] as EngineStage).name;
+  const nameOf = (stage: number) => itemAt(graph.stages, stage).name;
   const sharesOf = (stage: number) =>
     Object.fromEntries(
       graph.groups.flatMap(({ name, stages }) =>
@@ -213,7 +213,7 @@ function toldProperties(model: EngineModel, plan: StagePlan): Record<string, str
  * times, and how gears form batches.
  */
 function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGraph): object {
-  const names = new Map(held.map(({ stage }) => [stage, (stages[stage] as EngineStage).name]));
+  const names = new Map(held.map(({ stage }) => [stage, itemAt(stages, stage).name]));
   const minQueues = (steps: readonly EngineStep[]) =>
     Object.fromEntries(
       steps.flatMap(({ stage, minQueue }) => (names.has(stage) ? [[names.get(stage), minQueue]] : [])),
@@ -221,8 +221,8 @@ function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGra
   return {
     stages: Object.fromEntries(
       held.map(({ stage, latencyMs }) => {
-        const { batch, leastMs, fullRestMs } = stages[stage] as EngineStage;
-        const fullMs = Math.max(leastMs, (latencyMs[batch - 1] as number) + fullRestMs);
+        const { batch, leastMs, fullRestMs } = itemAt(stages, stage);
+        const fullMs = Math.max(leastMs, itemAt(latencyMs, batch - 1) + fullRestMs);
         return [names.get(stage), { batch, latency_ms: latencyMs, least_ms: leastMs, full_ms: fullMs }];
       }),
     ),
@@ -259,7 +259,7 @@ function staticArgs({ plan, graph }: EngineBundle): object {
           provider: run?.provider ?? 'cuda',
           ...(run?.threads === undefined ? {} : { threads: run.threads }),
           ...(run?.slowdown === undefined ? {} : { slowdown: run.slowdown }),
-          stages: held.map(({ stage }) => (stages[stage] as EngineStage).name),
+          stages: held.map(({ stage }) => itemAt(stages, stage).name),
         },
       ]),
     ),
@@ -272,7 +272,7 @@ function stageArgs(
   index: number,
   { plan, graph: { stages } }: Pick<EngineBundle, 'plan' | 'graph'>,
 ): object {
-  const nameOf = (one: number) => (stages[one] as EngineStage).name;
+  const nameOf = (one: number) => itemAt(stages, one).name;
   const applications = planOf(plan).applications(plan);
   const shared = applications[stage.part.application]?.loadOf !== undefined;
   return {
@@ -306,7 +306,7 @@ function stageArgs(
 function reachedFrom(entry: number, stages: readonly EngineStage[]): number[] {
   const reached = new Set([entry]);
   for (let i = entry; i < stages.length; i++)
-    if (reached.has(i)) for (const { to } of (stages[i] as EngineStage).next) reached.add(to);
+    if (reached.has(i)) for (const { to } of itemAt(stages, i).next) reached.add(to);
   return [...reached].sort((a, b) => a - b);
 }
 

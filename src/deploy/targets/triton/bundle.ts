@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../../collections/index.js';
+import { itemAt, largestOf, smallestOf } from '../../../collections/index.js';
 import { DTYPES, oipDatatype, STRING_DTYPE } from '../../../execution/index.js';
 import type { TensorSpec } from '../../../formats/index.js';
 import type { StagePlan } from '../../../plans/index.js';
@@ -67,14 +67,14 @@ export function frontBatch(graph: EngineGraph, model: EngineModel): number {
   // Rows that take other branches have other outputs.
   if (frontKind(graph, model) === 'routes') return 1;
   const stages = model.routes.flatMap(({ entry }) => stagesOfRoute(graph, entry));
-  return smallestOf(stages.map((stage) => stageBatch(graph.stages[stage] as EngineStage)));
+  return smallestOf(stages.map((stage) => stageBatch(itemAt(graph.stages, stage))));
 }
 
 /** routeBatch is the most rows that go through a pipeline at once. */
 export function routeBatch(graph: EngineGraph, model: EngineModel, entry: number): number {
   if (![...model.inputs, ...model.outputs].every(({ spec }) => isBatchFirst(spec))) return 0;
   const stages = reachedFrom(entry, graph.stages);
-  return smallestOf(stages.map((stage) => stageBatch(graph.stages[stage] as EngineStage)));
+  return smallestOf(stages.map((stage) => stageBatch(itemAt(graph.stages, stage))));
 }
 
 /** tritonType is Triton's name of a dtype; undefined where its ONNX Runtime backend has none. */
@@ -93,7 +93,7 @@ export function plannedGear({
   const rps = models[0]?.plannedRps ?? 0;
   const found = gears.gears.findIndex(({ toRps }) => rps <= toRps);
   const index = found < 0 ? gears.gears.length - 1 : found;
-  return { index, gear: gears.gears[index] as EngineGear };
+  return { index, gear: itemAt(gears.gears, index) };
 }
 
 /** queueDelayUs is how long a batch of a stage waits for more rows: 0, or by a gear that waits for several the gear's timeout. */
@@ -102,7 +102,7 @@ export function queueDelayUs({ graph, timeouts }: TritonPlan, stage: number): nu
   const step = gear?.steps.find((one) => one.stage === stage);
   if (gear === undefined || step === undefined || step.minQueue <= 1) return 0;
   // A request that waits longer than its policy allows would be dropped before its batch begins.
-  return Math.min(Math.round(1e3 * gear.timeoutMs), Math.floor((timeouts.stageUs[stage] as number) / 2));
+  return Math.min(Math.round(1e3 * gear.timeoutMs), Math.floor(itemAt(timeouts.stageUs, stage) / 2));
 }
 
 /** FrontOn is a model that clients call as a server has it. */
@@ -124,12 +124,12 @@ export interface FrontOn extends Carried {
 export function frontsOn({ graph, names, layouts }: TritonPlan, layout: Layout): FrontOn[] {
   const carried = carriedBy(layout, layouts, graph);
   return graph.models.flatMap((model, index) => {
-    const { part, shares } = carried[index] as Carried;
+    const { part, shares } = itemAt(carried, index);
     if (part === 0) return [];
     const rps = model.plannedRps * part;
     const within = Math.ceil((rps * model.sloMs) / 1e3 - 1e-9);
     const inFlight = Math.max(1, Math.min(within, BATCHES_EACH * rowsOn(graph, model, layout)));
-    return [{ model, index, name: names.fronts[index] as string, part, shares, rps, inFlight }];
+    return [{ model, index, name: itemAt(names.fronts, index), part, shares, rps, inFlight }];
   });
 }
 
@@ -138,7 +138,7 @@ function rowsOn(graph: EngineGraph, { routes }: EngineModel, { held }: Layout): 
   const stages = new Set(routes.flatMap(({ entry }) => stagesOfRoute(graph, entry)));
   return [...stages].reduce((sum, stage) => {
     const devices = [...(held.get(stage)?.values() ?? [])].reduce((all, one) => all + one, 0);
-    return sum + devices * (graph.stages[stage] as EngineStage).batch;
+    return sum + devices * itemAt(graph.stages, stage).batch;
   }, 0);
 }
 
@@ -161,7 +161,7 @@ export function sharedMemoryOn(triton: TritonPlan, layout: Layout): SharedMemory
   const bytes = fronts.map(({ model }) => {
     const stages = model.routes.flatMap(({ entry }) => stagesOfRoute(graph, entry));
     const tensors = stages.flatMap((stage) => {
-      const { inputs, outputs } = graph.stages[stage] as EngineStage;
+      const { inputs, outputs } = itemAt(graph.stages, stage);
       return [...inputs, ...outputs];
     });
     const all = [...model.inputs, ...model.outputs, ...tensors];

@@ -1,6 +1,7 @@
+import { itemAt } from '../../../collections/index.js';
 import type { TensorSpec } from '../../../formats/index.js';
 import type { KeyedTensor } from '../../../plans/index.js';
-import type { EngineModel, EngineStage } from '../../engine-graph.js';
+import type { EngineModel } from '../../engine-graph.js';
 import {
   type FrontOn,
   frontBatch,
@@ -41,7 +42,7 @@ const VERSION =
 /** ensembleVersions gives the file that keeps the folder of each ensemble's version. */
 export function ensembleVersions(configs: ReadonlyMap<string, string>): Map<string, string> {
   const ensembles = [...configs].flatMap(([path, text]) =>
-    text.includes('platform: "ensemble"') ? [path.split('/')[1] as string] : [],
+    text.includes('platform: "ensemble"') ? [itemAt(path.split('/'), 1)] : [],
   );
   return new Map(ensembles.map((model) => [versionPath(model), VERSION]));
 }
@@ -63,12 +64,12 @@ export function configsOn(triton: TritonPlan, layout: Layout): ModelConfigText[]
   const { graph, names } = triton;
   const configs: ModelConfigText[] = [];
   for (const stage of layout.held.keys())
-    configs.push({ model: names.stages[stage] as string, text: stageConfig(triton, layout, stage) });
+    configs.push({ model: itemAt(names.stages, stage), text: stageConfig(triton, layout, stage) });
   for (const front of frontsOn(triton, layout)) {
-    const routes = names.routes[front.index] as readonly string[];
+    const routes = itemAt(names.routes, front.index);
     routes.forEach((name, p) => {
       const entry = front.model.routes[p]?.entry as number;
-      if ((front.shares[p] as number) > 0)
+      if (itemAt(front.shares, p) > 0)
         configs.push({ model: name, text: routeConfig(triton, name, front.model, entry) });
     });
     const isEnsemble = frontKind(graph, front.model) === 'ensemble';
@@ -108,19 +109,19 @@ function specsOf(keyed: readonly { readonly spec: TensorSpec }[]): TensorSpec[] 
 }
 
 function stageConfig(triton: TritonPlan, layout: Layout, index: number): string {
-  const stage = triton.graph.stages[index] as EngineStage;
+  const stage = itemAt(triton.graph.stages, index);
   const batch = stageBatch(stage);
   const { name, model, stage: of } = stage.part;
   const what =
     of.kind === 'partition' ? `stage ${of.partition} of pipeline ${of.pipeline} of ${name}` : of.name;
   return [
     `# ${JSON.stringify(`${what}: ${model}, in batches of up to ${stage.batch}`).slice(1, -1)}\n`,
-    `name: ${quotedText(triton.names.stages[index] as string)}\nbackend: "onnxruntime"\n`,
+    `name: ${quotedText(itemAt(triton.names.stages, index))}\nbackend: "onnxruntime"\n`,
     `max_batch_size: ${batch}\n`,
     tensors('input', specsOf(stage.inputs), batch > 0),
     tensors('output', specsOf(stage.outputs), batch > 0),
     instanceGroups(layout, index),
-    batching(queueDelayUs(triton, index), triton.timeouts.stageUs[index] as number),
+    batching(queueDelayUs(triton, index), itemAt(triton.timeouts.stageUs, index)),
     threadsAndAccelerators(layout),
   ].join('');
 }
@@ -167,15 +168,15 @@ function routeConfig(triton: TritonPlan, name: string, model: EngineModel, entry
   const { graph, names } = triton;
   const reached = reachedFrom(entry, graph.stages);
   const tensorOf = tensorNames(model);
-  const stages = reached.map((one) => graph.stages[one] as EngineStage);
+  const stages = reached.map((one) => itemAt(graph.stages, one));
   const used = new Set([
     ...stages.flatMap(({ inputs }) => inputs.flatMap(({ from }) => from)),
     ...model.outputs.map(({ key }) => key),
   ]);
   const steps = reached.map((index) => {
-    const { inputs, outputs } = graph.stages[index] as EngineStage;
-    return step(names.stages[index] as string, {
-      inputs: inputs.map(({ spec, from }) => [spec.name, tensorOf(from[0] as string)]),
+    const { inputs, outputs } = itemAt(graph.stages, index);
+    return step(itemAt(names.stages, index), {
+      inputs: inputs.map(({ spec, from }) => [spec.name, tensorOf(itemAt(from, 0))]),
       outputs: outputs.filter(({ key }) => used.has(key)).map(({ spec, key }) => [spec.name, tensorOf(key)]),
     });
   });
@@ -242,7 +243,7 @@ function pythonConfig(triton: TritonPlan, front: FrontOn): string {
     tensors('input', specsOf(model.inputs), batch > 0),
     tensors('output', specsOf(model.outputs), batch > 0),
     `instance_group [\n  { count: ${inFlight} kind: KIND_CPU }\n]\n`,
-    batching(0, timeouts.frontUs[index] as number),
+    batching(0, itemAt(timeouts.frontUs, index)),
     ...parameters.map(
       ([key, value]) =>
         `parameters { key: ${quotedText(key)} value { string_value: ${quotedText(value)} } }\n`,

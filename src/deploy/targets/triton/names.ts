@@ -1,3 +1,4 @@
+import { itemAt } from '../../../collections/index.js';
 import type { EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 
 /** REPOSITORY is the folder of the models in the bundle. */
@@ -49,7 +50,7 @@ export function frontKind({ gears, stages }: EngineGraph, model: EngineModel): F
   if (gears !== undefined) return 'gears';
   const reached = model.routes.flatMap(({ entry }) => reachedFrom(entry, stages));
   const isChosen = reached.some((one) => {
-    const { choices, inputs } = stages[one] as EngineStage;
+    const { choices, inputs } = itemAt(stages, one);
     return choices.length > 0 || inputs.some(({ from }) => from.length !== 1);
   });
   if (isChosen) return 'routes';
@@ -60,7 +61,7 @@ export function frontKind({ gears, stages }: EngineGraph, model: EngineModel): F
 export function reachedFrom(entry: number, stages: readonly EngineStage[]): number[] {
   const reached = new Set([entry]);
   for (let i = entry; i < stages.length; i++)
-    if (reached.has(i)) for (const { to } of (stages[i] as EngineStage).next) reached.add(to);
+    if (reached.has(i)) for (const { to } of itemAt(stages, i).next) reached.add(to);
   return [...reached].sort((a, b) => a - b);
 }
 

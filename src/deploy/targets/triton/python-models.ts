@@ -1,4 +1,5 @@
-import type { EngineModel, EngineStage } from '../../engine-graph.js';
+import { itemAt } from '../../../collections/index.js';
+import type { EngineModel } from '../../engine-graph.js';
 import { pythonSource, VERDICTS, verdictsSource } from '../python-source.js';
 import { frontBatch, type TritonPlan } from './bundle.js';
 import { type FrontKind, frontKind, REPOSITORY, reachedFrom } from './names.js';
@@ -46,9 +47,9 @@ function clientTensors({ sloMs, inputs, outputs }: EngineModel): object {
 function branches({ graph: { stages }, names }: TritonPlan, model: EngineModel): object {
   const [{ entry }] = model.routes as [EngineModel['routes'][number]];
   const reached = reachedFrom(entry, stages);
-  const nameOf = (stage: number) => names.stages[stage] as string;
+  const nameOf = (stage: number) => itemAt(names.stages, stage);
   const stageOf = (index: number): object => {
-    const { inputs, outputs, next, choices, leastMs } = stages[index] as EngineStage;
+    const { inputs, outputs, next, choices, leastMs } = itemAt(stages, index);
     return {
       least_ms: leastMs,
       inputs: inputs.map(({ spec, from }) => ({ name: spec.name, from })),
@@ -57,9 +58,7 @@ function branches({ graph: { stages }, names }: TritonPlan, model: EngineModel):
         key,
         ...(endKey === undefined ? {} : { end_key: endKey }),
       })),
-      before: reached
-        .filter((one) => (stages[one] as EngineStage).next.some(({ to }) => to === index))
-        .map(nameOf),
+      before: reached.filter((one) => itemAt(stages, one).next.some(({ to }) => to === index)).map(nameOf),
       next: next.map(({ to, bit }) => ({ to: nameOf(to), ...(bit === undefined ? {} : { bit }) })),
       choices: choices.map(({ isExclusive, edges }) => ({
         exclusive: isExclusive,
@@ -83,7 +82,7 @@ function branches({ graph: { stages }, names }: TritonPlan, model: EngineModel):
 
 /** gearsOfPlan lists all gears; config.pbtxt says which one is active. */
 function gearsOfPlan({ graph, names }: TritonPlan, model: EngineModel): object {
-  const nameOf = (stage: number) => names.stages[stage] as string;
+  const nameOf = (stage: number) => itemAt(names.stages, stage);
   const measure = graph.stages.find(({ certainty }) => certainty !== undefined)?.certainty?.measure;
   return {
     ...clientTensors(model),

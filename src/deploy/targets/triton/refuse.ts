@@ -1,5 +1,5 @@
+import { itemAt } from '../../../collections/index.js';
 import { type Fault, fault, stageIndex } from '../../../formats/index.js';
-import type { EngineStage } from '../../engine-graph.js';
 import { isPython, type TritonPlan, tritonType } from './bundle.js';
 import { stagesOfRoute } from './names.js';
 import { isReached, LEAST_TIMEOUT_US } from './timeouts.js';
@@ -35,7 +35,7 @@ function splitRoutes({ graph, layouts, names }: TritonPlan): Fault[] {
       told.add(key);
       const where = stages.map((stage) => `${names.stages[stage]} on ${serversOf(layouts, stage)}`);
       const what = graph.gears === undefined ? `pipeline ${p} of ${model.name}` : `the cascade ${model.name}`;
-      const { part } = graph.stages[entry] as EngineStage;
+      const { part } = itemAt(graph.stages, entry);
       const path =
         part.stage.kind === 'partition' ? `/models/${m}/pipelines/${part.stage.pipeline}` : '/placement';
       return [
@@ -72,9 +72,9 @@ function unusedStages({ graph: { stages }, names }: TritonPlan): Fault[] {
 function shortTimeouts(triton: TritonPlan): Fault[] {
   const { graph, names, timeouts } = triton;
   return graph.models.flatMap((model, m) => {
-    const stages = names.stages.map((name, i) => ({ name, us: timeouts.stageUs[i] as number, i }));
+    const stages = names.stages.map((name, i) => ({ name, us: itemAt(timeouts.stageUs, i), i }));
     const queues = stages.filter(({ i }) => isReached(graph, model, i));
-    const front = { name: names.fronts[m] as string, us: timeouts.frontUs[m] as number };
+    const front = { name: itemAt(names.fronts, m), us: itemAt(timeouts.frontUs, m) };
     const short = [...(isPython(triton, model) ? [front] : []), ...queues].filter(
       ({ us }) => us < LEAST_TIMEOUT_US,
     );

@@ -1,3 +1,4 @@
+import { itemAt } from '../../../collections/index.js';
 import type { TensorSpec } from '../../../formats/index.js';
 import type { EngineModel, EngineStage } from '../../engine-graph.js';
 import type { LintRule, RuleFinding } from '../../lint/lint.js';
@@ -309,7 +310,7 @@ function* missingStages(
 
 function stagesAfter({ graph }: TritonPlan, entry: number): number[] {
   const reached = new Set([entry]);
-  for (const one of reached) for (const { to } of (graph.stages[one] as EngineStage).next) reached.add(to);
+  for (const one of reached) for (const { to } of itemAt(graph.stages, one).next) reached.add(to);
   return [...reached];
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from '../../../collections/index.js';
 import { US_PER_MS } from '../../../formats/index.js';
 import type { LintRule } from '../../lint/lint.js';
 import { frontsOn, isPython, type TritonPlan, tritonPlanOf } from './bundle.js';
@@ -79,10 +80,10 @@ const TIMEOUT_SUM: LintRule = {
       for (const { model, name } of frontsOn(triton, layout)) {
         const front = isPython(triton, model) ? timeoutUs(configOn(bundle.files, name, layout)) : 0;
         for (const way of waysOf(graph, model)) {
-          const configs = way.map((stage) => configOn(bundle.files, names.stages[stage] as string, layout));
+          const configs = way.map((stage) => configOn(bundle.files, itemAt(names.stages, stage), layout));
           const sum = configs.reduce((all, config) => all + timeoutUs(config), front);
           const longest = configs.reduce((a, b) => (timeoutUs(b) > timeoutUs(a) ? b : a));
-          const aloneUs = way.reduce((all, stage) => all + (timeouts.aloneUs[stage] as number), 0);
+          const aloneUs = way.reduce((all, stage) => all + itemAt(timeouts.aloneUs, stage), 0);
           const spareUs = model.sloMs * US_PER_MS - aloneUs;
           if (longest === undefined || sum <= spareUs || told.has(longest.file)) continue;
           told.add(longest.file);
@@ -168,7 +169,7 @@ const SHARES = ofConfigs('shares', function* ({ config, triton, files }) {
   const m = triton.names.fronts.indexOf(config.model);
   const model = triton.graph.models[m];
   if (model === undefined || frontKind(triton.graph, model) !== 'weights') return;
-  const routes = triton.names.routes[m] as readonly string[];
+  const routes = itemAt(triton.names.routes, m);
   const entries = mapEntries(config.value.parameters);
   let sum = 0;
   for (const [i, { key, value }] of entries.entries()) {

@@ -1,3 +1,4 @@
+import { itemAt } from '../../../collections/index.js';
 import { US_PER_S } from '../../../formats/index.js';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { frontsOn, sharedMemoryOn, type TritonPlan, tritonPlanOf } from './bundle.js';
@@ -43,7 +44,7 @@ function lineWith(text: string, pattern: RegExp): number | undefined {
 function optionsOf(text: string, option: string): { value: string; line: number }[] {
   return text.split('\n').flatMap((line, i) => {
     const found = new RegExp(`^\\s*--${option}=(\\S+)`).exec(line);
-    return found === null ? [] : [{ value: found[1] as string, line: i + 1 }];
+    return found === null ? [] : [{ value: itemAt(found, 1), line: i + 1 }];
   });
 }
 

@@ -1,5 +1,4 @@
-import { largestOf } from '../../../collections/index.js';
-import type { EngineStage } from '../../engine-graph.js';
+import { itemAt, largestOf } from '../../../collections/index.js';
 import type { LintRule, RuleFinding } from '../../lint/lint.js';
 import {
   frontBatch,
@@ -63,7 +62,7 @@ const SINGLE_ROWS = warns('single-rows', function* ({ graph, names }) {
   for (const [i, stage] of graph.stages.entries())
     if (stage.batch > 1 && stageBatch(stage) === 0)
       yield {
-        file: configPath(names.stages[i] as string),
+        file: configPath(itemAt(names.stages, i)),
         message: `a tensor's rows are not its axis 0, so that Triton executes ${names.stages[i]} row by row; the plan has batches of up to ${stage.batch}`,
       };
 });
@@ -74,7 +73,7 @@ const ROWS_OF_REQUESTS = warns('request-rows', function* (triton) {
     const most = frontBatch(graph, model);
     if (most < model.maxRows)
       yield {
-        file: configPath(names.fronts[m] as string),
+        file: configPath(itemAt(names.fronts, m)),
         message: `a request to ${names.fronts[m]} has at most ${Math.max(1, most)} rows, and the plan allows ${model.maxRows}`,
       };
   }
@@ -84,7 +83,7 @@ const CLIENT_NAMES = warns('client-names', function* ({ graph, names }) {
   for (const [m, { name }] of graph.models.entries())
     if (names.fronts[m] !== name)
       yield {
-        file: configPath(names.fronts[m] as string),
+        file: configPath(itemAt(names.fronts, m)),
         message: `clients call ${JSON.stringify(name)} by the name ${names.fronts[m]}, which a folder can have`,
       };
 });
@@ -94,7 +93,7 @@ const GEARS = warns('gears', function* ({ graph, names }) {
   const all = graph.gears?.gears ?? [];
   if (kept === undefined || all.length < 2) return;
   yield {
-    file: configPath(names.fronts[0] as string),
+    file: configPath(itemAt(names.fronts, 0)),
     message: `the plan has ${all.length} gears, and Triton keeps one, ${kept.index}, which is for up to ${kept.gear.toRps} requests per second: at lower rates it answers by the cascade of that gear`,
   };
 });
@@ -119,7 +118,7 @@ const BALANCE = warns('server-balance', function* ({ graph, layouts }) {
         0,
       ),
     );
-    const all = carried.reduce((sum, part, i) => sum + part * (layouts[i] as Layout).servers.length, 0);
+    const all = carried.reduce((sum, part, i) => sum + part * itemAt(layouts, i).servers.length, 0);
     if (all < LEAST_CARRIED)
       yield {
         file: README,
@@ -131,9 +130,7 @@ const BALANCE = warns('server-balance', function* ({ graph, layouts }) {
 const SHARED_STAGES = warns('shared-queues', function* ({ graph, layouts, names }) {
   for (const layout of layouts) {
     if (!layout.isShared) continue;
-    const models = [...layout.held.keys()].map(
-      (stage) => (graph.stages[stage] as EngineStage) && names.stages[stage],
-    );
+    const models = [...layout.held.keys()].map((stage) => itemAt(graph.stages, stage) && names.stages[stage]);
     yield {
       file: serverPath(layout, 'start.sh'),
       message: `${models.join(', ')} share the devices of ${layout.servers[0]}: which of them is next is the choice of Triton's rate limiter, and not the earliest deadline`,

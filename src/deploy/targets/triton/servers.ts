@@ -1,4 +1,4 @@
-import { smallestOf } from '../../../collections/index.js';
+import { itemAt, smallestOf } from '../../../collections/index.js';
 import type { BundledDevice } from '../../../formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import { poolsServedBy, type VirtualDevice } from '../../../serving/index.js';
@@ -51,9 +51,9 @@ export function layoutsOf(plan: StagePlan, graph: EngineGraph): Layout[] {
     for (const [stage, rate] of ratesOf(devices, graph))
       total.set(stage, (total.get(stage) ?? 0) + names.length * rate);
   const groups = [...alike.values()];
-  const files = groups.map(({ names }) => engineName(names[0] as string));
+  const files = groups.map(({ names }) => engineName(itemAt(names, 0)));
   return groups.map((group, i) => {
-    const file = files[i] as string;
+    const file = itemAt(files, i);
     const name = files.indexOf(file) === i ? file : `${file}_${i}`;
     return layoutOf({ ...group, name }, graph, total);
   });
@@ -73,7 +73,7 @@ function layoutOf(
       held.set(stage, gpus.set(device.gpu, (gpus.get(device.gpu) ?? 0) + 1));
     }
   }
-  const { deviceClass } = devices[0] as VirtualDevice;
+  const { deviceClass } = itemAt(devices, 0);
   const run = graph.groups.find((group) => group.deviceClass === deviceClass)?.run;
   const parts = [...ratesOf(devices, graph)].map(
     ([stage, rate]) => [stage, rate / (total.get(stage) as number)] as const,

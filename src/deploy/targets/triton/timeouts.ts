@@ -1,8 +1,8 @@
-import { smallestOf } from '../../../collections/index.js';
+import { itemAt, lastOf, smallestOf } from '../../../collections/index.js';
 import { NS_PER_US } from '../../../formats/index.js';
 import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import { spareTimes } from '../../../serving/index.js';
-import type { EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
+import type { EngineGraph, EngineModel } from '../../engine-graph.js';
 import { frontKind, reachedFrom } from './names.js';
 
 /** The part of the time to spare in which a request may wait for the Python model that it comes to first. */
@@ -35,12 +35,12 @@ export function queueTimeouts(plan: StagePlan, graph: EngineGraph): QueueTimeout
   const isPythonFirst = (stage: number) =>
     graph.models.some((model) => frontKind(graph, model) !== 'ensemble' && isReached(graph, model, stage));
   const stageUs = graph.stages.map((_, stage) => {
-    const part = (shares[stage] as number) * (isPythonFirst(stage) ? 1 - FRONT_PART : 1);
-    return wholeUs(part * (spareNs[stage] as number));
+    const part = itemAt(shares, stage) * (isPythonFirst(stage) ? 1 - FRONT_PART : 1);
+    return wholeUs(part * itemAt(spareNs, stage));
   });
   const frontUs = graph.models.map((model) => {
     const reached = graph.stages.flatMap((_, stage) =>
-      isReached(graph, model, stage) ? [spareNs[stage] as number] : [],
+      isReached(graph, model, stage) ? [itemAt(spareNs, stage)] : [],
     );
     return wholeUs(FRONT_PART * smallestOf(reached));
   });
@@ -64,7 +64,7 @@ export function waysOf(graph: EngineGraph, model: EngineModel, most = 1000): num
   const ways: number[][] = [];
   const walk = (way: readonly number[]): void => {
     if (ways.length >= most) return;
-    const { next } = graph.stages[way.at(-1) as number] as EngineStage;
+    const { next } = itemAt(graph.stages, lastOf(way));
     if (next.length === 0) ways.push([...way]);
     for (const { to } of next) walk([...way, to]);
   };
