@@ -84,6 +84,15 @@ export function yamlRefusal(error: unknown): string | undefined {
   return undefined;
 }
 
+/** Marked is a node of YAML with its marks: `&anchor` and `!tag`. */
+interface Marked {
+  readonly anchor?: string;
+  readonly tag?: string;
+}
+
+/** What a tag may say that a value is. Others, such as binary data, are of no file. */
+const TAGS = /^(tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)|!)$/;
+
 /** ContentFaults are those of a text whose syntax is right: `fatal` ones leave it without a value. */
 interface ContentFaults {
   readonly fatal: readonly Fault[];
@@ -107,8 +116,10 @@ function contentFaults(
     return `line ${line}, column ${col}`;
   };
   const anchors = new Set<string>();
-  const anchored = ({ anchor }: { readonly anchor?: string }): void => {
-    if (anchor !== undefined) anchors.add(anchor);
+  const marked = (node: Marked): void => {
+    if (node.anchor !== undefined) anchors.add(node.anchor);
+    if (node.tag !== undefined && !TAGS.test(node.tag))
+      fatal.push(fault(`has the tag ${shown(node.tag)}; leave it out`, at(node)));
   };
   yaml.visit(document, {
     Alias(_, alias) {
@@ -117,15 +128,15 @@ function contentFaults(
         fatal.push(fault(`no anchor &${alias.source} stands before its alias`, at(alias)));
     },
     Scalar(key, scalar, path) {
-      anchored(scalar);
+      marked(scalar);
       if (typeof scalar.value !== 'number' || !isHugeWhole(scalar.source ?? '')) return;
       const said = `${scalar.source}; ${HUGE}`;
       if (key === 'key') faults.push(fault(`the key is ${said}`, at(scalar)));
       else faults.push(fault(`is ${said}`, pointerOf([...path, scalar], yaml)));
     },
-    Seq: (_, list) => anchored(list),
+    Seq: (_, list) => marked(list),
     Map(_, map) {
-      anchored(map);
+      marked(map);
       const seen = new Set<unknown>();
       for (const { key } of map.items) {
         if (yaml.isCollection(key))

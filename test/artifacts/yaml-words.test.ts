@@ -27,3 +27,11 @@ it('YAML that is read as something else, or as nothing, is refused in words of i
   expect(warned).not.toHaveBeenCalled();
   warned.mockRestore();
 });
+
+it('tags of YAML are refused where a value would be something other than it looks', () => {
+  const parse = (text: string) => () => parseArtifact(text, 'x.yaml', ['cluster']);
+  const tagged = parse('a: !!binary aGk=\nb: !gpu 2\nc: !!str 5\nd: ! x\n');
+  expect(tagged).toThrow(/line 1, column 13: has the tag "tag:yaml.org,2002:binary"; leave it out/);
+  expect(tagged).toThrow(/line 2, column 9: has the tag "!gpu"; leave it out/);
+  expect(parse('c: !!str 5\nd: !!int 5\n')).not.toThrow(/tag/);
+});

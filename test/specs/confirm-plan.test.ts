@@ -128,7 +128,7 @@ const CONTRADICTIONS: [string, (plan: PooledPlan) => void, RegExp][] = [
   [
     'a latency beyond the SLO',
     ({ models: [model] }) => Object.assign(model!, { sloMs: 0.001 }),
-    /\/models\/0\/pipelines\/0: takes [\d.]+ µs; the SLO is 0.001 ms/,
+    /\/models\/0\/pipelines\/0: takes [\d.]+ ms; the SLO is 0.001 ms/,
   ],
   [
     'a load that its pipelines do not serve',

@@ -6,6 +6,7 @@ import {
   type PlannedPipeline,
   type PooledPlan,
   proofFaults,
+  toldApart,
 } from '../../formats/index.js';
 
 import { ownFigureFaults } from './own-figures.js';
@@ -60,15 +61,20 @@ function pipelineFaults(pipeline: PlannedPipeline, sloMs: number, path: string):
   const needed = partitions.reduce((sum, partition) => sum + (fullBatchUs(partition) ?? 0), 0);
   return [
     ...(beyond(throughputRps, most)
-      ? [fault(`has ${throughputRps} requests/s, its slowest partition ${most}`, path)]
+      ? [fault(`has ${told(throughputRps, most, ' requests/s, its slowest partition ')}`, path)]
       : []),
     ...(beyond(needed, latencyUs)
-      ? [fault(`takes ${latencyUs} µs, its partitions alone ${needed} µs`, path)]
+      ? [fault(`takes ${told(latencyUs, needed, ' µs, its partitions alone ')} µs`, path)]
       : []),
     ...(beyond(latencyUs, 1000 * sloMs)
-      ? [fault(`takes ${latencyUs} µs; the SLO is ${sloMs} ms`, path)]
+      ? [fault(`takes ${told(latencyUs / 1000, sloMs, ' ms; the SLO is ')} ms`, path)]
       : []),
   ];
+}
+
+/** told puts words between two figures, which it rounds as far as they stay apart. */
+function told(one: number, other: number, between: string): string {
+  return toldApart([one, other] as const).join(between);
 }
 
 function partitionFaults(partition: PlannedPartition, path: string): Fault[] {

@@ -1,3 +1,4 @@
+import { counted } from '../../formats/index.js';
 /**
  * This folder answers specs of workflows: it loads them, plans them on threads by simulating samples of their load, confirms plans and
  * compares cases. `WORKFLOW_SPECS` is its only door.
@@ -12,7 +13,7 @@ export type { WorkflowTypes } from './kind.js';
 export const WORKFLOW_SPECS: SpecOf<WorkflowTypes> = {
   load: loadWorkflows,
   described: ({ spec: { value } }) =>
-    `workflow spec of ${value.workflows.map(({ name }) => name).join(', ')} over ${value.components.length} component(s)`,
+    `workflow spec of ${value.workflows.map(({ name }) => name).join(', ')} over ${counted(value.components.length, 'component')}`,
   notes: workflowNotes,
   solving: async () => (await import('./solve.js')).solvingWorkflows,
   confirming: async () => (await import('./confirm.js')).confirmingWorkflows,

@@ -73,7 +73,7 @@ describe('solveSpec() of a pipeline', () => {
         ok: true,
         what: 'pipeline plan of detect, scene, plate, face, match; recomputed from its spec and profiles',
       },
-      { ok: true, what: 'pipeline spec of 5 stage(s)' },
+      { ok: true, what: 'pipeline spec of 5 stages' },
     ]);
   });
 

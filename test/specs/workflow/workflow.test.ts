@@ -183,7 +183,7 @@ describe('solveSpec() of workflows', () => {
     expect(solved).toMatchObject({ outcome: 'workflow-plan', limitReached: false });
     const { value: plan } = await loadArtifact(at('plan.json'), ['workflow-plan']);
     expect(await validateFiles([path, at('plan.json')])).toMatchObject([
-      { ok: true, what: 'workflow spec of chat over 3 component(s)' },
+      { ok: true, what: 'workflow spec of chat over 3 components' },
       {
         ok: true,
         what: 'workflow plan of chat; recomputed from its spec and profiles',
