@@ -1,4 +1,4 @@
-import { LinearModel, type Term } from '../milp/index.js';
+import { LinearModel, type Term } from '../lp/index.js';
 import type { LoadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { type ModelPlacement, maximalSets } from './placement.js';

@@ -1,10 +1,10 @@
+import { milpWork, type SolveOutcome } from '../../lp/index.js';
 import type { Column } from '../columns/index.js';
 import { ListedColumns } from '../columns/index.js';
-import type { SolveOutcome } from '../lp/index.js';
-import { columnKey } from '../lp/index.js';
+import { columnKey } from '../master/index.js';
 import { DEFAULT_GAP } from '../options.js';
 import { compareColumns, type PlanGoal, planModel, settledShares, usedColumns } from '../plan/index.js';
-import { DEFAULT_WORK, milpWork } from '../work.js';
+import { DEFAULT_WORK } from '../work.js';
 import {
   better,
   type Candidate,

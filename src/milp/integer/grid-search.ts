@@ -7,7 +7,7 @@ import {
   ListedColumns,
   type PricedColumn,
 } from '../columns/index.js';
-import { columnKey } from '../lp/index.js';
+import { columnKey } from '../master/index.js';
 import type { PlanOptions } from '../options.js';
 import { type UsedColumn, usedRps } from '../plan/index.js';
 import { SLACK } from '../rounding.js';

@@ -1,5 +1,5 @@
 import { roundSteps } from '../columns/index.js';
-import { gpusByClass, type MasterGoal, solveMaster } from '../lp/index.js';
+import { gpusByClass, type MasterGoal, solveMaster } from '../master/index.js';
 import type { UsedColumn } from '../plan/index.js';
 import { SLACK, unitsFor } from '../rounding.js';
 import type { ModelTable, Slot } from '../tables/index.js';

@@ -1,9 +1,10 @@
 import { fault, InputError } from '../../formats/index.js';
+import { milpWork } from '../../lp/index.js';
 import { solveLiteral } from '../literal/index.js';
-import { columnKey } from '../lp/index.js';
+import { columnKey } from '../master/index.js';
 import { DEFAULT_GAP } from '../options.js';
 import { fitsServers, type UsedColumn, usedRps } from '../plan/index.js';
-import { DEFAULT_WORK, milpWork } from '../work.js';
+import { DEFAULT_WORK } from '../work.js';
 import {
   better,
   type Candidate,

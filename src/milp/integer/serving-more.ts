@@ -1,4 +1,5 @@
 import { largestOf } from '../../collections/index.js';
+import { milpWork } from '../../lp/index.js';
 import {
   compareColumns,
   planModel,
@@ -7,7 +8,7 @@ import {
   usedColumns,
   usedRps,
 } from '../plan/index.js';
-import { DEFAULT_WORK, milpWork } from '../work.js';
+import { DEFAULT_WORK } from '../work.js';
 import { type Candidate, isMaximised, PROVEN, planValue } from './candidates.js';
 import { bestColumns, goalOf } from './column-milp.js';
 import { type IntegerSearch, isStopped, timeLeft } from './search-types.js';

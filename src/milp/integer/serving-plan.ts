@@ -1,5 +1,5 @@
 import { type Column, roundSteps } from '../columns/index.js';
-import { type MasterGoal, solveMaster } from '../lp/index.js';
+import { type MasterGoal, solveMaster } from '../master/index.js';
 import type { UsedColumn } from '../plan/index.js';
 import type { ModelTable } from '../tables/index.js';
 import { meetsRates, PROVEN } from './candidates.js';

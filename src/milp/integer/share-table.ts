@@ -1,4 +1,4 @@
-import type { MasterResult } from '../lp/index.js';
+import type { MasterResult } from '../master/index.js';
 import { settledShares, type UsedColumn, usedRps } from '../plan/index.js';
 import type { ModelTable } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
-import { type HighsEngine, loadHighs, type PlanOptions, type PlanProgress } from '../../../src/milp/index.js';
+import type { SolveOutcome, SolverOptions } from '../../../src/lp/highs.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import type { PlanOptions, PlanProgress } from '../../../src/milp/index.js';
 import { milpPlan } from '../../../src/milp/integer/column-milp.js';
 import { gridColumns, gridPlan } from '../../../src/milp/integer/grid-search.js';
-import type { SolveOutcome, SolverOptions } from '../../../src/milp/lp/highs.js';
 import { cases } from '../../cases.js';
 import { problemByHand } from '../by-hand.js';
 import { searchFor, TWO_CLASSES } from './search-by-hand.js';

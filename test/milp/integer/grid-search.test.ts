@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BruteForce } from '../../../bench/refute/pooled/brute-force.js';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
-import { type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import type { PooledProblem } from '../../../src/milp/index.js';
 import { meetsRates } from '../../../src/milp/integer/candidates.js';
 import {
   bulkPlan,
@@ -13,7 +14,7 @@ import {
 } from '../../../src/milp/integer/grid-search.js';
 import { priceOf } from '../../../src/milp/integer/rounded.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
-import { columnKey } from '../../../src/milp/lp/master.js';
+import { columnKey } from '../../../src/milp/master/master.js';
 import { type UsedColumn, usedRps } from '../../../src/milp/plan/plan-model.js';
 import { cases } from '../../cases.js';
 import { problemByHand } from '../by-hand.js';

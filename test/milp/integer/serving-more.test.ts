@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../src/checks/index.js';
-import { type HighsEngine, loadHighs, planPooled } from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { planPooled } from '../../../src/milp/index.js';
 import { servingMore } from '../../../src/milp/integer/serving-more.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { problemByHand } from '../by-hand.js';

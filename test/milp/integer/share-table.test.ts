@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import type { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { columnsUsing } from '../../../src/milp/columns/columns.js';
-import { type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
+import type { PooledProblem } from '../../../src/milp/index.js';
 import { type FillRule, gridColumns, gridPlan } from '../../../src/milp/integer/grid-search.js';
 import { heldToShares, minSharesOf, sharePrices } from '../../../src/milp/integer/share-table.js';
-import { gpusByClass } from '../../../src/milp/lp/master.js';
+import { gpusByClass } from '../../../src/milp/master/master.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { seeds } from '../../cases.js';
 import { searchFor } from './search-by-hand.js';

@@ -1,6 +1,6 @@
+import type { HighsEngine, NewColumns, OpenModel } from '../../lp/index.js';
 import type { Column, ColumnSource } from '../columns/index.js';
 import type { ClassTable, ModelTable, ProblemTables, Slot } from '../tables/index.js';
-import type { HighsEngine, NewColumns, OpenModel } from './highs.js';
 import { type MasterGoal, type MasterRows, masterRows } from './master-rows.js';
 
 /** MasterResult is the result of the LP over columns: a bound on every integer plan, and the prices that prove it. */

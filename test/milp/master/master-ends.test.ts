@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
+import type { OpenModel, SolveOutcome, SolverOptions } from '../../../src/lp/highs.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import type { ColumnSource } from '../../../src/milp/columns/column-source.js';
 import { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type Column, type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
-import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
-import type { OpenModel, SolveOutcome, SolverOptions } from '../../../src/milp/lp/highs.js';
-import { boundAt, type MasterProblem, solveMaster } from '../../../src/milp/lp/master.js';
+import { boundAt, type MasterProblem, solveMaster } from '../../../src/milp/master/master.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';

@@ -1,7 +1,7 @@
 import type { ObjectiveKind } from '../../formats/index.js';
+import type { HighsEngine } from '../../lp/index.js';
 import { SLACK } from '../rounding.js';
 import type { ClassTable } from '../tables/index.js';
-import type { HighsEngine } from './highs.js';
 import { type MasterOptions, type MasterProblem, type MasterResult, solveMaster } from './master.js';
 import type { MasterGoal } from './master-rows.js';
 

@@ -1,7 +1,7 @@
 import { largestOf } from '../../collections/index.js';
+import { LinearModel, type Term } from '../../lp/index.js';
 import type { ClassTable, ModelTable } from '../tables/index.js';
 import { fastestGpuRps, powerOfTwo } from '../tables/index.js';
-import { LinearModel, type Term } from './linear-model.js';
 
 /**
  * MasterGoal is the objective of the LP: the least throughput/weight, or the price of the GPUs that meet given rates.

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type HighsEngine, loadHighs } from '../../../src/milp/lp/highs.js';
-import { LinearModel } from '../../../src/milp/lp/linear-model.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/highs.js';
+import { LinearModel } from '../../src/lp/linear-model.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {

@@ -54,6 +54,14 @@ export interface SolverOptions {
 }
 
 /**
+ * milpWork gives the solver options that limit a MILP to a number of nodes. A large MILP passes many checkpoints before
+ * its first node, so these are limited too: to 5,000, and 50 more per node.
+ */
+export function milpWork(nodes: number): { maxNodes: number; maxCheckpoints: number } {
+  return { maxNodes: nodes, maxCheckpoints: 5000 + 50 * nodes };
+}
+
+/**
  * NewColumns are variables to append to an open model, with bounds 0 … ∞, each with its cost and its entries by row.
  */
 export interface NewColumns {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { loadHighs, type SolverOptions } from '../../../src/milp/lp/highs.js';
-import { LinearModel } from '../../../src/milp/lp/linear-model.js';
+import { loadHighs, type SolverOptions } from '../../src/lp/highs.js';
+import { LinearModel } from '../../src/lp/linear-model.js';
 
 /** What the solver's package is made to do: how a run ends, and what it then knows. */
 interface Scripted {

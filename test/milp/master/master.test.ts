@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { LinearModel, type Term } from '../../../src/lp/linear-model.js';
 import { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type Column, type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
-import type { HighsEngine, PooledProblem } from '../../../src/milp/index.js';
-import { loadHighs } from '../../../src/milp/index.js';
-import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
-import { boundAt, gpusByClass, type MasterResult, solveMaster } from '../../../src/milp/lp/master.js';
-import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
+import type { PooledProblem } from '../../../src/milp/index.js';
+import { boundAt, gpusByClass, type MasterResult, solveMaster } from '../../../src/milp/master/master.js';
+import type { MasterGoal } from '../../../src/milp/master/master-rows.js';
 import { type ClassTable, classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
 
