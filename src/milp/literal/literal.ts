@@ -1,5 +1,4 @@
 import { pushAll } from '../../collections/index.js';
-import type { HighsEngine, SolveOutcome, SolverOptions } from '../../lp/index.js';
 import {
   type HighsEngine,
   LinearModel,
@@ -7,6 +6,7 @@ import {
   type SolverOptions,
   type Term,
 } from '../../lp/index.js';
+import type { Column } from '../columns/index.js';
 import { settledShares, type UsedColumn } from '../plan/index.js';
 import type { PooledProblem, ResolvedPlanner } from '../problem.js';
 import {
