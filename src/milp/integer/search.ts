@@ -19,8 +19,8 @@ import {
   type Tried,
   tighter,
 } from './candidates.js';
-import { milpPlan } from './column-milp.js';
-import { exactPositions } from './exact-positions.js';
+import { milpPlan, servingMore } from './column-milp/index.js';
+import { minSharesOf } from './division/index.js';
 import {
   bulkPlan,
   type FillRule,
@@ -29,15 +29,14 @@ import {
   gridColumns,
   gridPlan,
   isAdditive,
-} from './grid-search.js';
+  pricedPools,
+} from './grid-search/index.js';
 import { boundByPrices } from './losses.js';
+import { exactPositions } from './positions/index.js';
 import { wholeGpuBound } from './price-bound.js';
-import { pricedPools } from './priced-pools.js';
-import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
+import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded/index.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
-import { servingMore } from './serving-more.js';
 import { servingPlan } from './serving-plan.js';
-import { minSharesOf } from './share-table.js';
 import { uniformPlan } from './uniform-sizes.js';
 
 /** Below this gap per model, a large cluster's plan is not worth a MILP. */
