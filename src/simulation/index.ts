@@ -17,6 +17,7 @@ export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
 export { isWorkflowsPlan, planAt, type SimulatedPlan } from './plan-at.js';
 export type { SimulatedPriority } from './priority-mix.js';
+export { processFaults } from './process-faults.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationSetup } from './run.js';
 export { runsFaults, seededJobs } from './runs.js';
