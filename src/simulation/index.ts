@@ -13,6 +13,7 @@ export { executionOf } from './execution.js';
 export { familyRecords } from './family-records.js';
 export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
+export { lengthFaults, windowFaults } from './length-faults.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
 export { isWorkflowsPlan, planAt, type SimulatedPlan } from './plan-at.js';
@@ -23,11 +24,9 @@ export type { SimulationSetup } from './run.js';
 export { runsFaults, seededJobs } from './runs.js';
 export { type ComparisonOptions, comparedWindowFaults, runComparison } from './scheduler-comparison.js';
 export {
-  lengthFaults,
   type PreparedSimulation,
   prepareSimulation,
   type SimulationSettings,
-  windowFaults,
 } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
