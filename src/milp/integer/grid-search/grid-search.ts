@@ -118,7 +118,7 @@ export function withBudget(
 ): GridPlan | undefined {
   const models: ModelRates[] = [];
   for (const [m, set] of sets.entries()) {
-    const model = modelRates(search, set, { grid, rule, budget, available: bulk.available }, m);
+    const model = modelRates(search, [m, set], { grid, rule, budget, available: bulk.available });
     if (model === undefined) return undefined;
     models.push(model);
   }

@@ -48,9 +48,8 @@ interface RatesGoal {
 /** modelRates finds a model's highest rates; it is undefined if it was stopped or there are too many pairs of states. */
 export function modelRates(
   search: IntegerSearch,
-  set: ColumnSet,
+  [m, set]: readonly [model: number, columns: ColumnSet],
   goal: RatesGoal,
-  m: number,
 ): ModelRates | undefined {
   const [share] = minSharesOf(search.tables[m] as ModelTable);
   if (share !== undefined) return sharedRates(search, set, goal, m);

@@ -50,25 +50,6 @@ export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[]
   return worth;
 }
 
-/** moveAmounts changes `amounts` from those of state u to those of a state v that is not before it. */
-export function moveAmounts({ strides, units }: Grid, amounts: Int32Array, u: number, v: number): void {
-  const k = amounts.length - 1;
-  const n = (amounts[k] as number) + v - u;
-  // Most moves stay in the row of states in which only the last class changes.
-  if (n <= (units[k] as number)) amounts[k] = n;
-  else writeAmounts(strides, v, amounts);
-}
-
-function writeAmounts(strides: readonly number[], u: number, amounts: Int32Array): void {
-  let rest = u;
-  for (let k = 0; k < amounts.length; k++) {
-    const stride = strides[k] as number;
-    const n = Math.floor(rest / stride);
-    amounts[k] = n;
-    rest -= n * stride;
-  }
-}
-
 /**
  * nextAmounts changes `amounts` to the next ones in the order of states; the last class changes fastest. After the last
  * ones, which are `most`, come zeros again.

@@ -4,7 +4,7 @@ import { ROUNDING, unitsFor } from '../../rounding.js';
 import type { ModelTable, Slot } from '../../tables/index.js';
 import { STOP_EVERY } from '../../work.js';
 import type { WholeGpuPricing } from '../pricing/index.js';
-import { type Grid, moveAmounts, worthOf } from './grid.js';
+import { type Grid, worthOf } from './grid.js';
 import type { GridOptions } from './grid-options.js';
 import { Singles } from './singles.js';
 import { type Item, SortedItems } from './sorted-items.js';
@@ -158,6 +158,25 @@ export class ModelGrid {
       }
     }
     return i;
+  }
+}
+
+/** moveAmounts changes `amounts` from those of state u to those of a state v that is not before it. */
+function moveAmounts({ strides, units }: Grid, amounts: Int32Array, u: number, v: number): void {
+  const k = amounts.length - 1;
+  const n = (amounts[k] as number) + v - u;
+  // Most moves stay in the row of states in which only the last class changes.
+  if (n <= (units[k] as number)) amounts[k] = n;
+  else writeAmounts(strides, v, amounts);
+}
+
+function writeAmounts(strides: readonly number[], u: number, amounts: Int32Array): void {
+  let rest = u;
+  for (let k = 0; k < amounts.length; k++) {
+    const stride = strides[k] as number;
+    const n = Math.floor(rest / stride);
+    amounts[k] = n;
+    rest -= n * stride;
   }
 }
 
