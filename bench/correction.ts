@@ -10,7 +10,7 @@
  * plan).
  */
 import { existsSync } from 'node:fs';
-import { type HighsEngine, LinearModel, loadHighs } from '../src/milp/index.js';
+import { type HighsEngine, LinearModel, loadHighs } from '../src/lp/index.js';
 import { topologyOf } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
 import {

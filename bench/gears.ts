@@ -40,7 +40,7 @@ import {
   proportionalArrivals,
   rangesOf,
 } from '../src/gearplan/index.js';
-import { loadHighs } from '../src/milp/index.js';
+import { loadHighs } from '../src/lp/index.js';
 import { streamOf } from '../src/random/index.js';
 import { solveSpec } from '../src/specs/index.js';
 import { benchArguments } from './arguments.js';

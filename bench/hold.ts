@@ -15,14 +15,9 @@ import {
   SEARCH_SEEDS,
   TRIAL_REQUESTS,
 } from '../src/hold/index.js';
+import { loadHighs } from '../src/lp/index.js';
 import { attainmentOverRuns } from '../src/metrics/index.js';
-import {
-  loadHighs,
-  type PlanBody,
-  type PooledProblem,
-  planPooled,
-  resolvePooled,
-} from '../src/milp/index.js';
+import { type PlanBody, type PooledProblem, planPooled, resolvePooled } from '../src/milp/index.js';
 import { plannedScheduler } from '../src/plans/index.js';
 import type { ChosenScheduler } from '../src/serving/index.js';
 import { simulatedRates } from '../src/simulation/index.js';

@@ -7,9 +7,8 @@ import type {
   PooledSpec,
   PooledSpecModel,
 } from '../src/formats/index.js';
+import { type HighsEngine, loadHighs } from '../src/lp/index.js';
 import {
-  type HighsEngine,
-  loadHighs,
   type PlanOptions,
   type PooledOutcome,
   type ProfileFile,

@@ -38,11 +38,12 @@ import {
   arrivalsOf,
   describedWorkload,
   namedTrace,
+  processFaults,
   type RatedModel,
   resolvedWorkload,
   type SimulatedLoadOptions,
 } from '../simulation/index.js';
-import { type PriorityShare, priorityShares, processFaults } from '../workload/index.js';
+import { type PriorityShare, priorityShares } from '../workload/index.js';
 import { attainmentChecks, refuseNoShare } from './gates.js';
 import { type LabelledLoad, labelledLoad, type SampledLoad, sampledLoad } from './labelled-load.js';
 import { loadWarnings } from './simulate.js';

@@ -19,7 +19,7 @@ import {
   toldBeyond,
 } from '../formats/index.js';
 import { streamOf } from '../random/index.js';
-import { namedTrace, readTraceFile, type TraceFileOptions } from '../simulation/index.js';
+import { namedTrace, processFaults, readTraceFile, type TraceFileOptions } from '../simulation/index.js';
 import {
   type ArrivalProcess,
   busiestSpan,
@@ -28,7 +28,6 @@ import {
   leftOutOf,
   longestIntervalS,
   MOST_LINES,
-  processFaults,
   requestsInTrace,
   reshapedTrace,
   slicedTrace,

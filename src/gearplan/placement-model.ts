@@ -1,5 +1,5 @@
 import { itemAt } from '../collections/index.js';
-import { LinearModel, type Term } from '../milp/index.js';
+import { LinearModel, type Term } from '../lp/index.js';
 import type { LoadedCascades } from './best-gears.js';
 import { type ModelPlacement, maximalSets } from './placement.js';
 

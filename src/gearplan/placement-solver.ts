@@ -1,4 +1,4 @@
-import { type HighsEngine, milpWork, type SolveOutcome } from '../milp/index.js';
+import { type HighsEngine, milpWork, type SolveOutcome } from '../lp/index.js';
 import { atMostAll, boundOf, busyByCascade, type LoadedCascades, rangeBounds } from './best-gears.js';
 import type { ModelPlacement } from './placement.js';
 import { ACCURACY_PARTS, type PlacementGoal, PlacementModel, type StatedModel } from './placement-model.js';

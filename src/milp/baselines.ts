@@ -1,9 +1,9 @@
 import { largestOf, pushAll, smallestOf } from '../collections/index.js';
 import { fault, InputError } from '../formats/index.js';
+import { type HighsEngine, LinearModel, milpWork, type Term } from '../lp/index.js';
 import { type ColumnSet, enumerateColumns } from './columns/index.js';
 import { dividedForPairs, type Replica } from './divided-for-pairs.js';
 import { isOver, limitOf } from './integer/index.js';
-import { type HighsEngine, LinearModel, type Term } from './lp/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions } from './options.js';
 import { Phases } from './phases.js';
@@ -12,7 +12,7 @@ import { assemblePlan } from './plan/index.js';
 import type { PooledOutcome, PooledProblem } from './problem.js';
 import { planPooled, tablesOf } from './solve.js';
 import { classesOf, type ModelTable, type ProblemTables, powerOfTwo, type Slot } from './tables/index.js';
-import { allowedSteps, milpWork, type Stop, stopAfter } from './work.js';
+import { allowedSteps, type Stop, stopAfter } from './work.js';
 
 /** Baseline is a planner of PPipe §7.1 that plans are compared with (see `planBaseline`). */
 export type Baseline = 'no-partitioning' | 'dart-r';

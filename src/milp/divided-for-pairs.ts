@@ -1,7 +1,6 @@
+import { type HighsEngine, LinearModel, milpWork, type Term } from '../lp/index.js';
 import type { Column } from './columns/index.js';
-import { type HighsEngine, LinearModel, type Term } from './lp/index.js';
 import type { ModelTable, ProblemTables } from './tables/index.js';
-import { milpWork } from './work.js';
 
 /** Replica is a GPU alone, or a pair of GPUs of two classes, with the column that serves most on it. */
 export interface Replica {

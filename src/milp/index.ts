@@ -1,6 +1,6 @@
 /**
- * This room plans pooled pipelines (PPipe §3, §5, A.1, A.2). It holds the model layer, the HiGHS adapter,
- * columns and their pricing, the search for whole numbers, and placement. Its plans are checked by `checks`,
+ * This room plans pooled pipelines (PPipe §3, §5, A.1, A.2). It holds columns and their pricing, the
+ * search for whole numbers, and placement; `lp` solves what it states. Its plans are checked by `checks`,
  * which shares no code with it.
  *
  * In goes a problem without files or open defaults. Out comes an outcome: a plan with a proven bound, infeasible with
@@ -18,7 +18,6 @@ export {
   type PlanExplanation,
 } from './explain/index.js';
 export { literalChoices } from './literal/index.js';
-export { type HighsEngine, LinearModel, loadHighs, type SolveOutcome, type Term } from './lp/index.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export {
   type PlacementRules,
@@ -39,4 +38,3 @@ export type {
 } from './problem.js';
 export { boundPooled, planPooled } from './solve.js';
 export { modelNotes, type ProfileFile, resolvePooled, unusableNote, usableFigures } from './tables/index.js';
-export { milpWork } from './work.js';

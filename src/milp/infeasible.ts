@@ -1,6 +1,6 @@
 import { smallestOf } from '../collections/index.js';
 import { toldUpBelow } from '../formats/index.js';
-import type { MasterResult } from './lp/index.js';
+import type { MasterResult } from './master/index.js';
 import type {
   InfeasibilityCause,
   PooledOutcome,

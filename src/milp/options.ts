@@ -1,4 +1,4 @@
-import type { HighsEngine } from './lp/index.js';
+import type { HighsEngine } from '../lp/index.js';
 
 /** DEFAULT_GAP is the relative gap at which a search stops by default: a thousandth. */
 export const DEFAULT_GAP = 1e-3;

@@ -20,7 +20,7 @@ import {
   SOLVER_TOLERANCE,
   searchPlan,
 } from './integer/index.js';
-import { lpBounds, type MasterResult } from './lp/index.js';
+import { lpBounds, type MasterResult } from './master/index.js';
 import { withoutCuts } from './no-partitioning.js';
 import type { PlanOptions, PlanProgress } from './options.js';
 import { Phases } from './phases.js';

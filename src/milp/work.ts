@@ -35,11 +35,3 @@ export function stopAfter(steps: number, isStopped: () => boolean): Stop {
     return left < 0 || isStopped();
   };
 }
-
-/**
- * milpWork gives the solver options that limit a MILP to a number of nodes. A large MILP passes many checkpoints before
- * its first node, so these are limited too: to 5,000, and 50 more per node.
- */
-export function milpWork(nodes: number): { maxNodes: number; maxCheckpoints: number } {
-  return { maxNodes: nodes, maxCheckpoints: 5000 + 50 * nodes };
-}

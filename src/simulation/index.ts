@@ -13,20 +13,20 @@ export { executionOf } from './execution.js';
 export { familyRecords } from './family-records.js';
 export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
+export { lengthFaults, windowFaults } from './length-faults.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
 export { isWorkflowsPlan, planAt, type SimulatedPlan } from './plan-at.js';
 export type { SimulatedPriority } from './priority-mix.js';
+export { processFaults } from './process-faults.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationSetup } from './run.js';
 export { runsFaults, seededJobs } from './runs.js';
 export { type ComparisonOptions, comparedWindowFaults, runComparison } from './scheduler-comparison.js';
 export {
-  lengthFaults,
   type PreparedSimulation,
   prepareSimulation,
   type SimulationSettings,
-  windowFaults,
 } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';

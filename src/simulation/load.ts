@@ -1,6 +1,6 @@
 import type { ToldFaults } from '../formats/index.js';
 import { fault, InputError, NS_PER_S, option } from '../formats/index.js';
-import { type ArrivalProcess, meanRps, processFaults, rescaledTrace } from '../workload/index.js';
+import { type ArrivalProcess, meanRps, rescaledTrace } from '../workload/index.js';
 import {
   byWeight,
   isServed,
@@ -11,6 +11,7 @@ import {
   promisedRates,
 } from './models.js';
 import { phasesOf } from './phases.js';
+import { processFaults } from './process-faults.js';
 import { namedTrace, readTraceFile, type TraceFile, type TraceRead } from './trace-file.js';
 import {
   type DrawnWarmUp,

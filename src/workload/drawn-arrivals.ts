@@ -9,6 +9,18 @@ import type { Arrivals } from './stream-of-arrivals.js';
 export const ARRIVAL_PROCESSES = ['poisson', 'uniform', 'gamma'] as const;
 export type ArrivalProcess = (typeof ARRIVAL_PROCESSES)[number];
 
+/**
+ * Below the least, gaps are even to the nanosecond. Above the most, nearly all requests come at one instant.
+ */
+const LEAST_CV = 1e-6;
+const MOST_CV = 1000;
+
+/** variationFault says what is wrong with a coefficient of variation of gamma arrivals (valid: 0 and 1e-6 to 1000). */
+export function variationFault(cv: number): string | undefined {
+  if (cv === 0 || (cv >= LEAST_CV && cv <= MOST_CV)) return undefined;
+  return `is ${cv}; valid values are 0 and ${LEAST_CV} to ${MOST_CV}`;
+}
+
 /** GapSource is where a process draws its gaps. A Stream of src/random is one. */
 export interface GapSource {
   /** exponential draws from the exponential distribution with mean 1. */

@@ -13,11 +13,11 @@ export {
   DrawnArrivals,
   type DrawnOptions,
   type GapSource,
+  variationFault,
 } from './drawn-arrivals.js';
 export { type Load, type LoadPhase, type MixPhase, mixedLoads, phasedLoad, steadyLoad } from './load.js';
 export { mergedArrivals, sharedByWeight } from './mix.js';
 export { drawnLevels, type PriorityShare, priorityShares, prioritySharesText } from './priority-shares.js';
-export { processFaults, variationFault } from './process-faults.js';
 export { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
 export {
   type ArrivalTrace,

@@ -22,9 +22,10 @@ import { topologyOf } from '../../src/plans/index.js';
 import type { Topology } from '../../src/serving/index.js';
 import { simulationReport } from '../../src/simulation/document.js';
 import { executionOf } from '../../src/simulation/execution.js';
+import { windowFaults } from '../../src/simulation/length-faults.js';
 // In this thread, a run can be interrupted at a known request.
 import { runSimulation } from '../../src/simulation/run.js';
-import { prepareSimulation, windowFaults } from '../../src/simulation/setup.js';
+import { prepareSimulation } from '../../src/simulation/setup.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { affine, planOf } from '../serving/plans.js';
 

@@ -10,7 +10,7 @@ import {
   proportionalArrivals,
   resolveCascade,
 } from '../../src/gearplan/index.js';
-import { loadHighs } from '../../src/milp/index.js';
+import { loadHighs } from '../../src/lp/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { recordsOf } from '../../src/records/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile, familyRecordsText } from '../cascade-specs.js';

@@ -15,7 +15,7 @@ import {
 } from '../../src/gearplan/index.js';
 import { placementsOf } from '../../src/gearplan/placement.js';
 import { relaxedBound } from '../../src/gearplan/ranked-placement.js';
-import { type HighsEngine, loadHighs } from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases, inWholeRun, seeds } from '../cases.js';
 import { arrivalsOf, randomFamily, randomProblem } from './families.js';

@@ -7,8 +7,7 @@ import {
   prunedPlacement,
 } from '../../src/gearplan/placement.js';
 import { loadShares } from '../../src/gearplan/shares.js';
-import { type HighsEngine, loadHighs } from '../../src/milp/index.js';
-import { LinearModel, type Term } from '../../src/milp/lp/index.js';
+import { type HighsEngine, LinearModel, loadHighs, type Term } from '../../src/lp/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { cases, seeds } from '../cases.js';
 import { randomFamily } from './families.js';

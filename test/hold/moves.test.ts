@@ -3,8 +3,9 @@ import { randomProblem, type Shape } from '../../bench/refute/pooled/random-prob
 import { checkPlan } from '../../src/checks/index.js';
 import { variantsOf } from '../../src/hold/moves.js';
 import { asAsked } from '../../src/hold/settings.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody } from '../../src/milp/index.js';
-import { boundPooled, type HighsEngine, loadHighs, planPooled, regrouped } from '../../src/milp/index.js';
+import { boundPooled, planPooled, regrouped } from '../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 

@@ -5,14 +5,8 @@ import { variantsOf } from '../../src/hold/moves.js';
 import { Polish, type Polished } from '../../src/hold/polish.js';
 import type { HoldTools, RatedPlan } from '../../src/hold/tools.js';
 import { type HoldTrial, leastPerWeight } from '../../src/hold/trial.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PlanBody,
-  type PooledProblem,
-  planPooled,
-  regrouped,
-} from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { type PlanBody, type PooledProblem, planPooled, regrouped } from '../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 24 };
 const REQUESTS = 1e5;

@@ -6,8 +6,9 @@ import { PriceConfirmation } from '../../src/hold/price.js';
 import { pricedPlan, pricedSettings, servesRates, servingProblem } from '../../src/hold/priced.js';
 import { settingsAsked } from '../../src/hold/settings.js';
 import type { HoldTrial } from '../../src/hold/trial.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody, PooledProblem } from '../../src/milp/index.js';
-import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { boundPooled, planPooled } from '../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 16 };
 

@@ -9,8 +9,9 @@ import {
   searchHeld,
 } from '../../src/hold/index.js';
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
-import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { boundPooled, planPooled } from '../../src/milp/index.js';
 import { seeds, whole } from '../cases.js';
 
 const SHAPE: Shape = {

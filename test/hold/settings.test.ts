@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../src/checks/index.js';
 import { asAsked, heldProblem, settingsAsked, withSettings } from '../../src/hold/settings.js';
-import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { boundPooled, planPooled } from '../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 6 };
 

@@ -2,13 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../src/checks/index.js';
 import type { DeviceClass, PooledSpec, PooledSpecModel, Profile } from '../../src/formats/index.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PooledProblem,
-  planPooled,
-  resolvePooled,
-} from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { type PooledProblem, planPooled, resolvePooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };

@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../src/checks/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import {
   baselineProblem,
-  type HighsEngine,
-  loadHighs,
   type PooledProblem,
   type ProblemModel,
   planBaseline,

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../src/checks/index.js';
-import { type HighsEngine, loadHighs, type PooledProblem, planPooled } from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { type PooledProblem, planPooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 
 let highs: HighsEngine;

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import type { DeviceClass, PooledSpec } from '../../src/formats/index.js';
-import { type HighsEngine, loadHighs, type PooledProblem, planPooled } from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { type PooledProblem, planPooled } from '../../src/milp/index.js';
 import { withSlo } from '../../src/milp/slo.js';
 import { cases } from '../cases.js';
 import { type ModelByHand, problemByHand } from './by-hand.js';

@@ -3,9 +3,8 @@ import { BruteForce } from '../../bench/refute/pooled/brute-force.js';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../src/checks/index.js';
 import type { ObjectiveKind, PooledSpec } from '../../src/formats/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import {
-  type HighsEngine,
-  loadHighs,
   type PlanOptions,
   type PooledOutcome,
   type PooledProblem,

@@ -2,14 +2,8 @@ import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Instance, readInstances, readProfile, specOf } from '../../bench/ppipe/instances.js';
 import { checkPlan } from '../../src/checks/index.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PooledProblem,
-  planBaseline,
-  planPooled,
-  resolvePooled,
-} from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { type PooledProblem, planBaseline, planPooled, resolvePooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from '../ppipe/made-instance.js';
 

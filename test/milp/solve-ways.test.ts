@@ -2,10 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem } from '../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../src/checks/index.js';
 import type { DeviceClass, PooledSpec, Profile } from '../../src/formats/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import {
   baselineProblem,
-  type HighsEngine,
-  loadHighs,
   type PlanOptions,
   type PlanProgress,
   type PooledProblem,

@@ -3,7 +3,8 @@ import { randomProblem, type Shape } from '../../bench/refute/pooled/random-prob
 import { artifactText } from '../../src/artifacts/index.js';
 import { checkPlan } from '../../src/checks/index.js';
 import type { ArtifactTypes } from '../../src/formats/index.js';
-import { type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
+import { planPooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 
 const SMALL: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };

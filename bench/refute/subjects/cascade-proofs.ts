@@ -8,7 +8,7 @@ import {
   proportionalArrivals,
   solveGears,
 } from '../../../src/gearplan/index.js';
-import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { mostCounted } from '../cascades/counted-plans.js';

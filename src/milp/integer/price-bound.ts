@@ -1,6 +1,6 @@
 import { type Column, roundSteps } from '../columns/index.js';
-import type { MasterGoal } from '../lp/index.js';
-import { boundAt, solveMaster } from '../lp/index.js';
+import type { MasterGoal } from '../master/index.js';
+import { boundAt, solveMaster } from '../master/index.js';
 import type { ClassTable } from '../tables/index.js';
 import type { IntegerSearch } from './search-types.js';
 

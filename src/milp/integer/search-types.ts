@@ -1,5 +1,5 @@
 import type { ColumnSource } from '../columns/index.js';
-import type { MasterResult } from '../lp/index.js';
+import type { MasterResult } from '../master/index.js';
 import type { PlanOptions } from '../options.js';
 import type { Phases } from '../phases.js';
 import type { UsedColumn } from '../plan/index.js';

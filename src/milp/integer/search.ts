@@ -1,9 +1,10 @@
 import { fault, InputError } from '../../formats/index.js';
+import { milpWork } from '../../lp/index.js';
 import { solveLiteral } from '../literal/index.js';
-import { columnKey } from '../lp/index.js';
+import { columnKey } from '../master/index.js';
 import { DEFAULT_GAP } from '../options.js';
 import { fitsServers, type UsedColumn, usedRps } from '../plan/index.js';
-import { DEFAULT_WORK, milpWork } from '../work.js';
+import { DEFAULT_WORK } from '../work.js';
 import {
   better,
   type Candidate,
@@ -18,8 +19,8 @@ import {
   type Tried,
   tighter,
 } from './candidates.js';
-import { milpPlan } from './column-milp.js';
-import { exactPositions } from './exact-positions.js';
+import { milpPlan, servingMore } from './column-milp/index.js';
+import { minSharesOf } from './division/index.js';
 import {
   bulkPlan,
   type FillRule,
@@ -28,15 +29,14 @@ import {
   gridColumns,
   gridPlan,
   isAdditive,
-} from './grid-search.js';
+  pricedPools,
+} from './grid-search/index.js';
 import { boundByPrices } from './losses.js';
+import { exactPositions } from './positions/index.js';
 import { wholeGpuBound } from './price-bound.js';
-import { pricedPools } from './priced-pools.js';
-import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
+import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded/index.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
-import { servingMore } from './serving-more.js';
 import { servingPlan } from './serving-plan.js';
-import { minSharesOf } from './share-table.js';
 import { uniformPlan } from './uniform-sizes.js';
 
 /** Below this gap per model, a large cluster's plan is not worth a MILP. */

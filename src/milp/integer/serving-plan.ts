@@ -1,11 +1,11 @@
 import { type Column, roundSteps } from '../columns/index.js';
-import { type MasterGoal, solveMaster } from '../lp/index.js';
+import { type MasterGoal, solveMaster } from '../master/index.js';
 import type { UsedColumn } from '../plan/index.js';
 import type { ModelTable } from '../tables/index.js';
 import { meetsRates, PROVEN } from './candidates.js';
-import { isAdditive } from './grid-search.js';
+import { isAdditive } from './grid-search/index.js';
+import { withoutSpare } from './rounded/index.js';
 import type { IntegerSearch, SearchResult } from './search-types.js';
-import { withoutSpare } from './spare.js';
 
 /**
  * servingPlan looks for any plan that meets the rates, whatever its price. Near what a cluster can serve, hardly any

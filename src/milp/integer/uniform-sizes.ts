@@ -5,7 +5,7 @@ import {
   ListedColumns,
   roundSteps,
 } from '../columns/index.js';
-import { lpBounds, type MasterResult } from '../lp/index.js';
+import { lpBounds, type MasterResult } from '../master/index.js';
 import type { ModelTable } from '../tables/index.js';
 import { better, type Candidate, isMaximised, PROVEN } from './candidates.js';
 import { type IntegerSearch, isStopped, type SearchResult } from './search-types.js';

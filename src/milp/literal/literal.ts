@@ -1,7 +1,12 @@
 import { pushAll } from '../../collections/index.js';
+import {
+  type HighsEngine,
+  LinearModel,
+  type SolveOutcome,
+  type SolverOptions,
+  type Term,
+} from '../../lp/index.js';
 import type { Column } from '../columns/index.js';
-import type { HighsEngine, SolveOutcome, SolverOptions } from '../lp/index.js';
-import { LinearModel, type Term } from '../lp/index.js';
 import { settledShares, type UsedColumn } from '../plan/index.js';
 import type { PooledProblem, ResolvedPlanner } from '../problem.js';
 import {

@@ -1,6 +1,7 @@
 import { smallestOf } from '../../collections/index.js';
+import { LinearModel, type Term } from '../../lp/index.js';
 import type { Column } from '../columns/index.js';
-import { columnKey, LinearModel, type Term } from '../lp/index.js';
+import { columnKey } from '../master/index.js';
 import type { ResolvedPlanner } from '../problem.js';
 import { SLACK } from '../rounding.js';
 import type { ClassTable, ModelTable, ProblemTables, Slot } from '../tables/index.js';

@@ -3,7 +3,7 @@ import type { TensorData } from '../../execution/index.js';
 import { tensorOfProgram } from '../../protocol/index.js';
 import { Answer, DROP_REASONS, unreachable } from '../../serving/index.js';
 import type { Drops } from '../drops.js';
-import type { Ending } from '../live-driver.js';
+import type { Ending } from '../live-requests.js';
 import type { LiveModel } from '../pool-work.js';
 import { NO_TIME, timesOf } from '../request-times.js';
 import { type AnsweredRow, answerOf } from '../tensors-of-rows.js';

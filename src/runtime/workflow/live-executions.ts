@@ -1,5 +1,5 @@
 import { itemAt } from '../../collections/index.js';
-import type { BatchRecord } from '../live-driver.js';
+import type { BatchRecord } from '../live-requests.js';
 import type { BatchPhases } from '../request-times.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice, RanBatch, TaskToRun } from './driven-device.js';

@@ -1,6 +1,6 @@
 import type { Tensors } from '../../execution/index.js';
 import type { ProgramCall, ProgramResult } from '../../programs/index.js';
-import type { Done } from '../live-driver.js';
+import type { Done } from '../live-requests.js';
 import type { BatchPhases } from '../request-times.js';
 import type { AnsweredRow } from '../tensors-of-rows.js';
 import type { KeptOutput } from './kept-output.js';

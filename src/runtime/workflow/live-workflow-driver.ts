@@ -13,7 +13,7 @@ import {
 } from '../../serving/index.js';
 import { CoreTurns, type TurnsClock } from '../core-turns.js';
 import type { Drops } from '../drops.js';
-import type { Arrival, BatchRecord, Done, Ticket } from '../live-driver.js';
+import type { Arrival, BatchRecord, Done, Ticket } from '../live-requests.js';
 import type { LiveModel } from '../pool-work.js';
 import { NO_TIME } from '../request-times.js';
 import type { DrivenDevice } from './driven-device.js';

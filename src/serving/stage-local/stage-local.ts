@@ -330,7 +330,7 @@ export class StageLocalCore implements ServingCore {
 
   /** leftWith tells the tuner that the tasks of a batch have left its pool, executed or not. */
   private leftWith(at: number, batch: number): void {
-    this.tuning?.came(at, this.batches.pool(batch), -this.batches.size(batch));
+    this.tuning?.left(at, this.batches.pool(batch), this.batches.size(batch));
   }
 
   /** leaveBroken places the tasks again whose devices are gone, or that wait for pools which have lost their last one. */

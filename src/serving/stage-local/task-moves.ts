@@ -46,7 +46,7 @@ export class TaskMoves {
 
   enqueue(at: number, task: number): void {
     const queue = this.placement.queueOf(task);
-    this.tuning?.came(at, this.entryOr(queue), 1);
+    this.tuning?.came(at, this.entryOr(queue));
     this.formation?.entering?.(at, queue, task);
     this.requests.enterQueue(task);
     if (!this.queues.insert(queue, task)) this.placement.changed(queue);
@@ -56,7 +56,11 @@ export class TaskMoves {
 
   /** leave takes a task out of a queue other than into a batch. */
   leave(queue: number, task: number): void {
-    this.tuning?.came(0, this.entryOr(queue), -1);
+    this.tuning?.leftSince(this.entryOr(queue));
+    this.takeOut(queue, task);
+  }
+
+  private takeOut(queue: number, task: number): void {
     if (this.requests.isLate(task)) {
       this.background.remove(queue, task);
       return;
@@ -107,9 +111,9 @@ export class TaskMoves {
     if (!this.requests.isMissed(request)) this.background.observe(model, true);
     this.requests.setMissed(request);
     if (isUp && !this.requests.isStrict(request) && this.background.takes(model)) {
-      this.leave(queue, task);
+      // For the tuner it is still there.
+      this.takeOut(queue, task);
       this.background.add(queue, task);
-      this.tuning?.came(0, this.entryOr(queue), 1);
     } else this.life.giveUp(task, this.placement.placeOf(queue), isUp);
   }
 

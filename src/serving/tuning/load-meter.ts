@@ -31,10 +31,24 @@ export class LoadMeter {
     this.insideNow = new Int32Array(sets);
   }
 
-  /** came reports that tasks came to a set, or left it for a negative number. */
+  /** came reports that tasks came to a set. */
   came(at: number, set: number, tasks: number): void {
     this.addUp(at, set);
     this.insideNow[set]! += tasks;
+  }
+
+  /** left reports that tasks left a set. */
+  left(at: number, set: number, tasks: number): void {
+    this.addUp(at, set);
+    this.insideNow[set]! -= tasks;
+  }
+
+  /**
+   * leftSince reports tasks that left a set where nobody knows when: they count as inside until the last time that was
+   * reported of the set.
+   */
+  leftSince(set: number, tasks: number): void {
+    this.insideNow[set]! -= tasks;
   }
 
   executed(set: number, tasks: number, tookNs: number): void {
@@ -65,10 +79,7 @@ export class LoadMeter {
     };
   }
 
-  /**
-   * addUp adds up until a time. A time before the last one counts as the last one, so that callers need not
-   * know the time.
-   */
+  /** addUp adds up until a time. A time before the last one counts as the last one. */
   private addUp(at: number, set: number): void {
     const ns = Math.max(0, at - (this.upTo[set] as number));
     this.upTo[set]! += ns;

@@ -58,9 +58,19 @@ export class Tuning {
     for (let row = 0; row < rows; row++) if (this.tuner.arrived(at)) this.isWanted = true;
   }
 
-  /** came reports that tasks came to a pool, or left it for a negative number. */
-  came(at: number, pool: number, tasks: number): void {
-    this.meter.came(at, this.setOf[pool] as number, tasks);
+  /** came reports that a task came to a pool. */
+  came(at: number, pool: number): void {
+    this.meter.came(at, this.setOf[pool] as number, 1);
+  }
+
+  /** left reports that tasks left a pool. */
+  left(at: number, pool: number, tasks: number): void {
+    this.meter.left(at, this.setOf[pool] as number, tasks);
+  }
+
+  /** leftSince reports that a task left a pool some time after what was last reported of it (see `LoadMeter.leftSince`). */
+  leftSince(pool: number): void {
+    this.meter.leftSince(this.setOf[pool] as number, 1);
   }
 
   /** executed reports that a device of a pool has executed tasks, which are reported to have left besides. */

@@ -29,11 +29,12 @@ import {
   planOf,
   planProfileFaults,
 } from '../../plans/index.js';
+import { lengthFaults, numberFaults } from '../length-faults.js';
 import { resolvedWorkload } from '../load.js';
 import type { SimulatedPlan } from '../plan-at.js';
 import { changedTraceFaults, withPlannedLoad } from '../planned-load.js';
 import { type PlanProfiles, profilesOf } from '../profiles.js';
-import { lengthFaults, madeFrom, numberFaults, type SimulationSettings } from '../setup.js';
+import { madeFrom, type SimulationSettings } from '../setup.js';
 import { requestSources } from './request-sources.js';
 import type { WorkflowSetup } from './workflow-run.js';
 import { unknownFault, unservingFaults } from './workflow-schedulers.js';

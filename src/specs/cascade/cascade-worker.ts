@@ -13,7 +13,7 @@ import {
   type ResolvedCascade,
 } from '../../gearplan/index.js';
 import { type JobContext, serveJobs } from '../../jobs/index.js';
-import { loadHighs } from '../../milp/index.js';
+import { loadHighs } from '../../lp/index.js';
 import { streamOf } from '../../random/index.js';
 import { GEARS_SEED, gearArrivals } from './gear-arrivals.js';
 import { gearSimulation } from './gear-simulation.js';

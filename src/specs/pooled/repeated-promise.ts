@@ -1,7 +1,8 @@
 import { type Fault, fault, type PooledPlan } from '../../formats/index.js';
 import { atNoMargin } from '../../hold/index.js';
+import { loadHighs } from '../../lp/index.js';
 import { attainmentOverRuns, type RunsFigure } from '../../metrics/index.js';
-import { boundPooled, loadHighs } from '../../milp/index.js';
+import { boundPooled } from '../../milp/index.js';
 import { promisePool } from './hold.js';
 import type { LoadedProblem } from './pooled.js';
 

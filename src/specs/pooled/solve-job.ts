@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { checkedOutcome } from '../../checks/index.js';
 import type { JobContext } from '../../jobs/index.js';
+import type { HighsEngine } from '../../lp/index.js';
 import {
   type Baseline,
   baselineProblem,
   boundPooled,
   explainInfeasible,
   explainPlan,
-  type HighsEngine,
   type InfeasibilityExplanation,
   type PlanBody,
   type PlanExplanation,

@@ -45,7 +45,7 @@ export class SolverPool {
       return undefined;
     // Longer searches have no need of these rooms in this thread.
     const [{ loadHighs }, { answerSolveJob }] = await Promise.all([
-      import('../../milp/index.js'),
+      import('../../lp/index.js'),
       import('./solve-job.js'),
     ]);
     const highs = await loadHighs();

@@ -7,13 +7,8 @@ import { loadArtifact, parseArtifact, schemaText } from '../../../src/artifacts/
 import { checkPlan } from '../../../src/checks/index.js';
 import { harmless, harmlessLine } from '../../../src/cli/harmless.js';
 import type { Cluster, DeviceProfile, Loaded, PooledSpec, Profile } from '../../../src/formats/index.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PooledOutcome,
-  planPooled,
-  resolvePooled,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { type PooledOutcome, planPooled, resolvePooled } from '../../../src/milp/index.js';
 
 let folder: string;
 let highs: HighsEngine;

@@ -8,14 +8,8 @@ import type {
   PlannedPipeline,
   PooledSpec,
 } from '../../../src/formats/index.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PlanBody,
-  type PooledProblem,
-  type ProblemModel,
-  planPooled,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { type PlanBody, type PooledProblem, type ProblemModel, planPooled } from '../../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 6 };
 

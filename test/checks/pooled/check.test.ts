@@ -8,13 +8,8 @@ import type {
   PlannedPartition,
   PlannedPipeline,
 } from '../../../src/formats/index.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PlanBody,
-  type ProblemModel,
-  planPooled,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { type PlanBody, type ProblemModel, planPooled } from '../../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 5, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 

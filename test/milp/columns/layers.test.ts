@@ -2,13 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import { checkPlan } from '../../../src/checks/index.js';
 import type { Profile } from '../../../src/formats/index.js';
-import {
-  explainPlan,
-  type HighsEngine,
-  loadHighs,
-  type PooledProblem,
-  planPooled,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { explainPlan, type PooledProblem, planPooled } from '../../../src/milp/index.js';
 import { diffPlans } from '../../../src/plans/index.js';
 import { cases } from '../../cases.js';
 

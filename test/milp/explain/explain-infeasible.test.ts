@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import {
   explainInfeasible,
-  type HighsEngine,
-  loadHighs,
   type PlanOptions,
   type PooledProblem,
   planPooled,

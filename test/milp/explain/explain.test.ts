@@ -1,13 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { DeviceClass, PooledSpec } from '../../../src/formats/index.js';
-import {
-  explainPlan,
-  type HighsEngine,
-  loadHighs,
-  type PlanOptions,
-  type PooledProblem,
-  planPooled,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { explainPlan, type PlanOptions, type PooledProblem, planPooled } from '../../../src/milp/index.js';
 import { type ModelByHand, ON_A, problemByHand } from '../by-hand.js';
 
 let highs: HighsEngine;

@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { LinearModel, type Term } from '../../../src/lp/linear-model.js';
 import type { ListedColumns } from '../../../src/milp/columns/column-source.js';
-import { type HighsEngine, loadHighs, planPooled } from '../../../src/milp/index.js';
+import { planPooled } from '../../../src/milp/index.js';
 import { wholeGpuBound } from '../../../src/milp/integer/price-bound.js';
 import { closerByMilp, searchPlan } from '../../../src/milp/integer/search.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
-import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
-import { gpusByClass } from '../../../src/milp/lp/master.js';
+import { gpusByClass } from '../../../src/milp/master/master.js';
 import { cases } from '../../cases.js';
 import { problemByHand } from '../by-hand.js';
 import { searchFor, TWO_CLASSES } from './search-by-hand.js';

@@ -1,11 +1,12 @@
 import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
+import type { HighsEngine } from '../../../src/lp/index.js';
 import { type ColumnSource, ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
-import type { HighsEngine, PlanOptions, PooledProblem } from '../../../src/milp/index.js';
+import type { PlanOptions, PooledProblem } from '../../../src/milp/index.js';
 import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
-import { solveMaster } from '../../../src/milp/lp/master.js';
-import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
+import { solveMaster } from '../../../src/milp/master/master.js';
+import type { MasterGoal } from '../../../src/milp/master/master-rows.js';
 import { Phases } from '../../../src/milp/phases.js';
 import { classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
 import type { ModelByHand } from '../by-hand.js';

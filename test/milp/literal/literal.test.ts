@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 import type { PooledSpec } from '../../../src/formats/index.js';
-import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
+import type { SolveOutcome } from '../../../src/lp/highs.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import { literalModel, solveLiteral } from '../../../src/milp/literal/literal.js';
 import { literalChoices } from '../../../src/milp/literal/literal-size.js';
-import type { SolveOutcome } from '../../../src/milp/lp/highs.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { spanUs } from '../../../src/milp/tables/span-latencies.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';

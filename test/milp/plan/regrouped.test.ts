@@ -1,13 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
-import {
-  type HighsEngine,
-  loadHighs,
-  type PlanBody,
-  planPooled,
-  regrouped,
-  type VirtualGpuCounts,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { type PlanBody, planPooled, regrouped, type VirtualGpuCounts } from '../../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 

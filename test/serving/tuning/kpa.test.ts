@@ -17,7 +17,8 @@ function run(
   const before = (at: number) => {
     meter.read(at);
     meter.ready(at, 0, (tuner.wanted[0] as number) - meter.readyIn(0));
-    meter.came(at, 0, inside(at / S) - inside(at / S - 2));
+    meter.came(at, 0, inside(at / S));
+    meter.left(at, 0, inside(at / S - 2));
   };
   return drive(tuner, { meter, arrivals: [], untilNs: untilS * S, before });
 }

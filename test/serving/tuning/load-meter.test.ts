@@ -17,11 +17,19 @@ describe('LoadMeter', () => {
     const meter = new LoadMeter(1);
     meter.ready(0, 0, 2);
     meter.came(10, 0, 3);
-    meter.came(20, 0, -2);
+    meter.left(20, 0, 2);
     meter.ready(25, 0, -1);
     const { readyNs, insideNs } = meter.read(30);
     expect([readyNs[0], insideNs[0]]).toEqual([2 * 25 + 5, 3 * 10 + 10]);
     expect(meter.readyIn(0)).toBe(1);
     expect(meter.read(40).insideNs[0]).toBe(50);
+  });
+
+  it('counts a task that left at an unknown time until the last time that was reported', () => {
+    const meter = new LoadMeter(2);
+    meter.came(10, 0, 3);
+    meter.came(20, 0, 1);
+    meter.leftSince(0, 2);
+    expect(meter.read(30).insideNs[0]).toBe(3 * 10 + 2 * 10);
   });
 });

@@ -170,16 +170,35 @@ describe('a core with a tuner', () => {
       },
     ];
     const came = vi.spyOn(LoadMeter.prototype, 'came');
+    const left = vi.spyOn(LoadMeter.prototype, 'left');
+    const leftSince = vi.spyOn(LoadMeter.prototype, 'leftSince');
     const executed = vi.spyOn(LoadMeter.prototype, 'executed');
     for (const policy of policies) {
-      came.mockClear();
+      for (const spy of [came, left, leftSince]) spy.mockClear();
       executed.mockClear();
       const { summary } = run(planWith({ sloMs: 100 }), [...evenly(200, 0, 3), ...evenly(20, 3, 40)], {
         tuner: 'hpa',
         policy,
       });
       const inside = [0, 0];
-      for (const [, set, tasks] of came.mock.calls) {
+      const told = [
+        ...came.mock.calls.map(([, set, tasks], i) => ({
+          set,
+          tasks,
+          nth: came.mock.invocationCallOrder[i],
+        })),
+        ...left.mock.calls.map(([, set, tasks], i) => ({
+          set,
+          tasks: -tasks,
+          nth: left.mock.invocationCallOrder[i],
+        })),
+        ...leftSince.mock.calls.map(([set, tasks], i) => ({
+          set,
+          tasks: -tasks,
+          nth: leftSince.mock.invocationCallOrder[i],
+        })),
+      ];
+      for (const { set, tasks } of told.toSorted((a, b) => (a.nth as number) - (b.nth as number))) {
         inside[set] = (inside[set] as number) + tasks;
         expect(inside[set]).toBeGreaterThanOrEqual(0);
       }

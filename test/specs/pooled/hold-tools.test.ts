@@ -2,13 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 import { checkedOutcome } from '../../../src/checks/index.js';
 import { type HoldTools, searchHeld } from '../../../src/hold/index.js';
-import {
-  boundPooled,
-  type HighsEngine,
-  loadHighs,
-  type PlanBody,
-  planPooled,
-} from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
+import { boundPooled, type PlanBody, planPooled } from '../../../src/milp/index.js';
 // The library gives only the plan that is found; the steps of its search are seen here alone.
 import { HoldTime, holdTools } from '../../../src/specs/pooled/hold-tools.js';
 import type { HoldJob, HoldRun } from '../../../src/specs/pooled/hold-worker.js';

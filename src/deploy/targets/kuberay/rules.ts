@@ -1,7 +1,5 @@
 import { BundleTexts, type LintedBundle, type LintRule, type RuleFinding } from '../../lint/lint.js';
-import type { FieldKind } from '../../lint/schema-rule.js';
 import type { Place } from '../../lint/yaml-file.js';
-import { CONFIG_MAP, NETWORK_POLICY, objectFields, POD_TEMPLATE, TEXTS } from '../kube/fields.js';
 import {
   asList,
   asMap,
@@ -34,6 +32,7 @@ import {
   type WorkerGroup,
   workerGroups,
 } from './cluster.js';
+import { KUBERAY_KINDS } from './kinds.js';
 
 const OPERATOR_TEXT = Object.entries(OPERATOR_LABEL)
   .map(([key, value]) => `${key}: ${value}`)
@@ -43,68 +42,6 @@ const CLUSTER_AT: Place = ['spec', 'rayClusterConfig'];
 const GROUPS_AT: Place = [...CLUSTER_AT, 'workerGroupSpecs'];
 /** These rules say how to share a GPU where nothing else does; here the device plugin shares it. */
 const OTHERWISE = ['gpu-fractions'];
-
-const RAY_GROUP: Readonly<Record<string, FieldKind>> = {
-  rayStartParams: TEXTS,
-  template: POD_TEMPLATE,
-};
-
-const KINDS = {
-  NetworkPolicy: NETWORK_POLICY,
-  ConfigMap: CONFIG_MAP,
-  RayService: objectFields('RayService', 'ray.io/v1', {
-    spec: {
-      fields: {
-        serveConfigV2: 'text',
-        upgradeStrategy: {
-          fields: {
-            type: { oneOf: ['NewCluster', 'None', 'NewClusterWithIncrementalUpgrade'] },
-            clusterUpgradeOptions: 'any',
-          },
-          required: ['type'],
-        },
-        deploymentUnhealthySecondThreshold: 'whole',
-        serviceUnhealthySecondThreshold: 'whole',
-        rayClusterDeletionDelaySeconds: 'whole',
-        serveService: 'any',
-        suspend: 'flag',
-        excludeHeadPodFromServeSvc: 'flag',
-        rayClusterConfig: {
-          fields: {
-            rayVersion: 'text',
-            enableInTreeAutoscaling: 'flag',
-            autoscalerOptions: 'any',
-            gcsFaultToleranceOptions: 'any',
-            headServiceAnnotations: TEXTS,
-            networkPolicy: 'any',
-            headGroupSpec: {
-              fields: { ...RAY_GROUP, serviceType: 'text', headService: 'any', enableIngress: 'flag' },
-              required: ['template'],
-            },
-            workerGroupSpecs: {
-              list: {
-                fields: {
-                  ...RAY_GROUP,
-                  groupName: 'text',
-                  replicas: 'whole',
-                  minReplicas: 'whole',
-                  maxReplicas: 'whole',
-                  numOfHosts: 'whole',
-                  idleTimeoutSeconds: 'whole',
-                  suspend: 'flag',
-                  scaleStrategy: 'any',
-                },
-                required: ['groupName', 'replicas', 'minReplicas', 'maxReplicas', 'template'],
-              },
-            },
-          },
-          required: ['headGroupSpec', 'workerGroupSpecs'],
-        },
-      },
-      required: ['serveConfigV2', 'rayClusterConfig', 'upgradeStrategy'],
-    },
-  }),
-};
 
 function servicesIn({ files }: LintedBundle): KubeObject[] {
   return objectsIn(files).filter(({ kind }) => kind === 'RayService');
@@ -470,7 +407,7 @@ const MEMORY: LintRule = {
 
 /** KUBERAY_RULES are the rules of bundles for KubeRay. */
 export const KUBERAY_RULES: readonly LintRule[] = [
-  objectsRule(KINDS, [RAY_SERVICE, 'network-policy.yaml']),
+  objectsRule(KUBERAY_KINDS, [RAY_SERVICE, 'network-policy.yaml']),
   namesRule({ RayService: SERVICE_LETTERS }),
   ...RAY_RULES.filter(({ name }) => !OTHERWISE.includes(name)).map(embedded),
   ...[HOST, GROUPS, PARAMS, CORES, GROUP_DEVICES, GROUP_NODES, STORE, AUTOSCALER, UPGRADE, PORTS],
