@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { loadServer } from '../../src/api/index.js';
+import { inWholeRun } from '../cases.js';
 import { Certificates, HAS_OPENSSL } from '../certificates.js';
 import { plan } from '../cli/plan.js';
 import { serveBundle, twoPartitions } from '../runtime/tiny-bundle.js';
@@ -167,7 +168,7 @@ describe.skipIf(!HAS_OPENSSL)('A load over TLS (with openssl)', () => {
     await expect(loadServer(asking, { ...LOAD, ...own })).rejects.toThrow('no answer');
   });
 
-  it('says that the port speaks TLS and its address does not, or the reverse', async () => {
+  inWholeRun('says that the port speaks TLS and its address does not, or the reverse', async () => {
     const { certfile, keyfile } = made!.signed('server');
     const tls = await served({ sslCertfile: certfile, sslKeyfile: keyfile });
     const plain = await served({});

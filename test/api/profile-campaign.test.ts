@@ -92,7 +92,7 @@ async function saved(file: string): Promise<Profile> {
 }
 
 describe('plan profile --resume', () => {
-  it('says how to measure all that is left where it was asked for a part of it', async () => {
+  inWholeRun('says how to measure all that is left where it was asked for a part of it', async () => {
     await interrupted('part.json');
     const args = ['profile', at('model.onnx'), '--resume', '-o', at('part.json')];
     const part = await plan([...args, '-b', '1', '--memory-limit', '1.5GiB', '-d', 'cpu:1']);

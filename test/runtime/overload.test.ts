@@ -156,7 +156,7 @@ describe('a server with more large requests than it can serve', () => {
     },
   );
 
-  it('uses the connection again after an answer at the headers', async () => {
+  inWholeRun('uses the connection again after an answer at the headers', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let text = '';
     let sent = 0;
