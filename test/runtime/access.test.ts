@@ -14,7 +14,7 @@ import { startServer } from '../../src/runtime/index.js';
 import { inWholeRun } from '../cases.js';
 import { Certificates, HAS_CURL, HAS_OPENSSL } from '../certificates.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
-import { inputOf, serveBundle, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import { inputOf, serveBundle, uncut, WIDTH, writeBundle } from './tiny-bundle.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-access-'));
 const tokenFile = join(folder, 'tokens');
@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function served(options: ServeOptions) {
   const events: ServeEvent[] = [];
-  const { server, close } = await serveBundle(twoPartitions(2, 5000), {
+  const { server, close } = await serveBundle(uncut(2, 5000), {
     onLog: (event) => events.push(event),
     ...options,
   });
@@ -233,7 +233,7 @@ it.skipIf(outside === undefined)(
 );
 
 it('All faults of these options are reported at once', async () => {
-  const { folder: bundle, remove } = await writeBundle(twoPartitions(2));
+  const { folder: bundle, remove } = await writeBundle(uncut(2));
   closers.push(remove);
   writeFileSync(tokenFile, 'alice\n');
   const options = {
@@ -314,7 +314,7 @@ describe.skipIf(!HAS_OPENSSL || !HAS_CURL)('A server with certificates (with ope
   inWholeRun(
     'reads its certificate again at SIGHUP, which never ends it, and keeps it where the new one cannot be used',
     async () => {
-      const { folder: bundle, remove } = await writeBundle(twoPartitions(2));
+      const { folder: bundle, remove } = await writeBundle(uncut(2));
       closers.push(remove);
       const [first, second] = [made!.signed('first'), made!.signed('second')];
       const [certfile, keyfile] = [made!.at('used.pem'), made!.at('used.key')];
