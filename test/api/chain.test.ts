@@ -104,7 +104,7 @@ describe('the chain from ONNX file to served requests', () => {
     });
   });
 
-  it('says where this host has too few cores for a plan or bundle that it may serve', async () => {
+  inWholeRun('says where this host has too few cores for a plan or bundle that it may serve', async () => {
     const notesOf = async (count: number): Promise<string[]> => {
       await writeFile(at('many.yaml'), SPEC.replace('fast: { count: 1 }', `fast: { count: ${count} }`));
       const notes: string[] = [];
@@ -473,7 +473,7 @@ describe('partitionModelFile()', () => {
     await expect(partitionModelFile(at('model.onnx'), many)).rejects.toThrow('CPU threads at once');
   });
 
-  it('measures layers itself when there is no profile', async () => {
+  inWholeRun('measures layers itself when there is no profile', async () => {
     const devices = ['cpu:1', 'slow=cpu:1,slowdown=1000'];
     const { profile } = await partitionModelFile(at('model.onnx'), {
       ...options,

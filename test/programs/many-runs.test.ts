@@ -30,7 +30,7 @@ async function endedOf(driver: FakeDriver, culprit: number | undefined, reads: n
 
 describe('ProgramHost with 200 runs in flight', () => {
   it.each(
-    fewOf(Object.entries(DISASTERS), 3),
+    fewOf(Object.entries(DISASTERS), 2),
   )('ends the others as without the one that %s', async (_, disaster) => {
     const path = wanderingProgram(disaster);
     const options: StartedOptions = { limits: { ...SOON, heapMiB: 64 } };

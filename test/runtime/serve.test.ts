@@ -225,7 +225,7 @@ describe('startServer() under driveLoad()', () => {
     },
   );
 
-  it('logs the events and decisions of its core, and a fresh core decides the same', async () => {
+  inWholeRun('logs the events and decisions of its core, and a fresh core decides the same', async () => {
     const log: LogEntry[] = [];
     const { server, folder } = await serve(twoPartitions(), { onDecision: (entry) => log.push(entry) });
     await driveLoad(server.url, { rps: 200, durationS: 0.5, inputs });
