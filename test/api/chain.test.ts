@@ -19,9 +19,10 @@ import { hostThreads } from '../../src/execution/host.js';
 import type { DeviceProfile, Profile } from '../../src/formats/index.js';
 import { MissingError, sha256Of, type TensorSpec } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
+import { inWholeRun, whole } from '../cases.js';
 
 const IMAGE = 32;
-const QUICK = { warmup: 1, minRuns: 2, minMs: 2, maxMs: 100 };
+const QUICK = { warmup: 1, minRuns: 2, minMs: 2, maxMs: whole(10, 100) };
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -103,7 +104,7 @@ describe('the chain from ONNX file to served requests', () => {
     });
   });
 
-  it('says where this host has too few cores for a plan or bundle that it may serve', async () => {
+  inWholeRun('says where this host has too few cores for a plan or bundle that it may serve', async () => {
     const notesOf = async (count: number): Promise<string[]> => {
       await writeFile(at('many.yaml'), SPEC.replace('fast: { count: 1 }', `fast: { count: ${count} }`));
       const notes: string[] = [];
@@ -240,7 +241,7 @@ describe('the chain from ONNX file to served requests', () => {
       outputs[0]?.data.forEach((value, i) => {
         expect(Math.abs(value - (expected[i] as number))).toBeLessThanOrEqual(1e-4 * largest);
       });
-      const report = await loadServer(server.url, { rps: 20, durationS: 1, seed: 3 });
+      const report = await loadServer(server.url, { rps: whole(40, 20), durationS: whole(0.4, 1), seed: 3 });
       expect(report.sent).toBeGreaterThan(5);
       expect(report.answered).toBe(report.sent);
     } finally {
@@ -447,7 +448,7 @@ describe('partitionModelFile()', () => {
     expect(await readdir(folder)).toEqual(listed);
   });
 
-  it('reports what float16 boundaries change, and counts half the bytes', async () => {
+  inWholeRun('reports what float16 boundaries change, and counts half the bytes', async () => {
     const cut = { ...options, profile: at('model.profile.json') };
     const exact = await partitionModelFile(at('model.onnx'), { ...cut, boundary: 'exact' });
     const half = await partitionModelFile(at('model.onnx'), {
@@ -472,7 +473,7 @@ describe('partitionModelFile()', () => {
     await expect(partitionModelFile(at('model.onnx'), many)).rejects.toThrow('CPU threads at once');
   });
 
-  it('measures layers itself when there is no profile', async () => {
+  inWholeRun('measures layers itself when there is no profile', async () => {
     const devices = ['cpu:1', 'slow=cpu:1,slowdown=1000'];
     const { profile } = await partitionModelFile(at('model.onnx'), {
       ...options,

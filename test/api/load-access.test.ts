@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { loadServer } from '../../src/api/index.js';
+import { inWholeRun, WHOLE } from '../cases.js';
 import { Certificates, HAS_OPENSSL } from '../certificates.js';
 import { plan } from '../cli/plan.js';
-import { serveBundle, twoPartitions } from '../runtime/tiny-bundle.js';
+import { serveBundle, uncut } from '../runtime/tiny-bundle.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-load-access-'));
 const tokenFile = join(folder, 'token');
@@ -21,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const LOAD = { rps: 50, durationS: 0.2 };
 
 async function served(options: Parameters<typeof serveBundle>[1]): Promise<string> {
-  const { server, close } = await serveBundle(twoPartitions(2, 5000), options);
+  const { server, close } = await serveBundle(uncut(2, 5000), options);
   closers.push(close);
   return server.url;
 }
@@ -161,13 +162,14 @@ describe.skipIf(!HAS_OPENSSL)('A load over TLS (with openssl)', () => {
     ]);
     await expect(loadServer(url, LOAD)).rejects.toThrow('not signed by an authority that is trusted');
 
+    if (!WHOLE) return;
     const asking = await served({ sslCertfile: server.certfile, sslKeyfile: server.keyfile, ...own });
     const shown = { ...own, sslCertfile: client.certfile, sslKeyfile: client.keyfile };
     expect((await loadServer(asking, { ...LOAD, ...shown })).failed).toBe(0);
     await expect(loadServer(asking, { ...LOAD, ...own })).rejects.toThrow('no answer');
   });
 
-  it('says that the port speaks TLS and its address does not, or the reverse', async () => {
+  inWholeRun('says that the port speaks TLS and its address does not, or the reverse', async () => {
     const { certfile, keyfile } = made!.signed('server');
     const tls = await served({ sslCertfile: certfile, sslKeyfile: keyfile });
     const plain = await served({});

@@ -5,6 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, profileModelFile, serveBundle } from '../../src/api/index.js';
 import { solveSpec } from '../../src/specs/index.js';
+import { WHOLE } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { makeBatchesCheap, ONE_CPU } from '../specs/specs.js';
 
@@ -121,6 +122,7 @@ describe('a model whose input has sizes of 0', () => {
     await expect(profileAt(undefined)).rejects.toThrow(
       /the size of x\.0, x\.2, x\.3 is 0; where that means any size, give `dim` x\.0=<size> `dim` x\.2=/,
     );
+    if (!WHOLE) return;
     const { profile } = await profileAt({ 'x.2': SIZE, 'x.3': SIZE });
     expect(profile.model.inputs).toMatchObject([{ shape: [1, 3, SIZE, SIZE], batchAxis: 0 }]);
     expect(profile.model.fixedBatch).toBeUndefined();

@@ -198,7 +198,7 @@ describe('a pipeline of five models on two executors, one of which holds three',
     expect(new Set(expected.map((outputs) => Object.keys(outputs).length))).toEqual(new Set([1, 2]));
     await served({}, async (server) => {
       expect(server.executorPids()).toHaveLength(2);
-      const options = { durationS: cases(whole(0.7, 2), 6), seed: 1, inputs: inputs(), check };
+      const options = { durationS: cases(whole(0.4, 2), 6), seed: 1, inputs: inputs(), check };
       const planned = await loadServer(server.url, { ...options, rps: PLANNED_RPS });
       expect(planned).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: planned.sent });
       const more = await loadServer(server.url, { ...options, rps: 3 * PLANNED_RPS });
@@ -328,47 +328,51 @@ describe('a pipeline of five models on two executors, one of which holds three',
   });
 });
 
-describe('a pipeline with a device on standby', () => {
-  it('brings the device up when the schedule says so, and puts it away again after its batch', async () => {
-    const tensor = only(sessions.detect!.inputNames);
-    await writeFile(
-      at('spec.yaml'),
-      `kind: pipeline
+if (WHOLE)
+  describe('a pipeline with a device on standby', () => {
+    inWholeRun(
+      'brings the device up when the schedule says so, and puts it away again after its batch',
+      async () => {
+        const tensor = only(sessions.detect!.inputNames);
+        await writeFile(
+          at('spec.yaml'),
+          `kind: pipeline
 name: looks
 cluster: { devices: { cpu: { count: 2 } } }
 stages: [ { name: detect, profile: detect.json, batch: 4, device: cpu, replicas: 1, standby: 1 } ]
 sloMs: 4000
 planner: { method: given }
 `,
+        );
+        const schedule = '[ { atS: 1, pool: detect, devices: 2 }, { atS: 3, pool: detect, devices: 1 } ]';
+        await writeFile(at('policy.yaml'), `kind: policy\nscaling: { schedule: ${schedule} }\n`);
+        const logits = await Promise.all(images.map((image) => byHand('detect', image)));
+        const output = only(sessions.detect!.outputNames);
+        await served({ policy: [at('policy.yaml')] }, async (server) => {
+          const seen: number[] = [];
+          const look = setInterval(() => {
+            const { length } = server.executorPids();
+            if (seen.at(-1) !== length) seen.push(length);
+          }, 20);
+          const report = await loadServer(server.url, {
+            rps: 60,
+            durationS: 4,
+            seed: 4,
+            inputs: images.map((image) => ({ [tensor]: image })),
+            check: ({ index, outputs }) =>
+              isNear(outputs[output]!.data as Float32Array, logits[index % IMAGES]!.data),
+          });
+          clearInterval(look);
+          expect(report).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: report.sent });
+          expect(seen).toEqual([1, 2, 1]);
+          const text = await server.metricsText();
+          expect(text).toMatch(/inferplan_device_up\{device="cpu-0\/gpu0\/0"\} 1/);
+          expect(text).toMatch(/inferplan_device_up\{device="cpu-1\/gpu0\/0"\} 0/);
+          expect(text).toMatch(/inferplan_device_busy_us_total\{device="cpu-1\/gpu0\/0"\} [1-9]/);
+        });
+      },
     );
-    const schedule = '[ { atS: 1, pool: detect, devices: 2 }, { atS: 3, pool: detect, devices: 1 } ]';
-    await writeFile(at('policy.yaml'), `kind: policy\nscaling: { schedule: ${schedule} }\n`);
-    const logits = await Promise.all(images.map((image) => byHand('detect', image)));
-    const output = only(sessions.detect!.outputNames);
-    await served({ policy: [at('policy.yaml')] }, async (server) => {
-      const seen: number[] = [];
-      const look = setInterval(() => {
-        const { length } = server.executorPids();
-        if (seen.at(-1) !== length) seen.push(length);
-      }, 20);
-      const report = await loadServer(server.url, {
-        rps: 60,
-        durationS: 4,
-        seed: 4,
-        inputs: images.map((image) => ({ [tensor]: image })),
-        check: ({ index, outputs }) =>
-          isNear(outputs[output]!.data as Float32Array, logits[index % IMAGES]!.data),
-      });
-      clearInterval(look);
-      expect(report).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: report.sent });
-      expect(seen).toEqual([1, 2, 1]);
-      const text = await server.metricsText();
-      expect(text).toMatch(/inferplan_device_up\{device="cpu-0\/gpu0\/0"\} 1/);
-      expect(text).toMatch(/inferplan_device_up\{device="cpu-1\/gpu0\/0"\} 0/);
-      expect(text).toMatch(/inferplan_device_busy_us_total\{device="cpu-1\/gpu0\/0"\} [1-9]/);
-    });
   });
-});
 
 if (WHOLE)
   describe('a pipeline with a tuner', () => {

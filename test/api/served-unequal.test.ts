@@ -11,7 +11,7 @@ import { streamsOf } from '../../src/random/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { type LogEntry, makeCore, replay } from '../../src/serving/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { cases } from '../cases.js';
+import { cases, whole } from '../cases.js';
 
 const PIXELS = 32;
 const RPS = 60;
@@ -80,7 +80,7 @@ it('a stage on two classes is solved, deployed and served by both, and its log r
       expect(server.executorPids()).toHaveLength(2);
       return await loadServer(server.url, {
         rps: RPS,
-        durationS: cases(3, 6),
+        durationS: whole(1, cases(3, 6)),
         seed: 1,
         inputs: [{ [input]: image }],
         output: at('load.json'),

@@ -7,6 +7,7 @@ import type { GearPlan } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 import { FAMILY, FAMILY_SAMPLES, familyAnswers, writeFamily } from '../cascade-specs.js';
+import { whole } from '../cases.js';
 import { PlainGears, type PlainRun } from '../simulator/plain-gears.js';
 
 const DURATION_S = 6;
@@ -19,7 +20,7 @@ let arrivalsNs: number[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-gears-'));
-  const path = await writeFamily(folder, { load: { maxRps: 900, ranges: 6 } });
+  const path = await writeFamily(folder, { load: { maxRps: 900, ranges: whole(3, 6) } });
   await solveSpec(path, { output: at('plan.json') });
   const { exponential } = streamOf(2, 'arrivals');
   arrivalsNs = [];

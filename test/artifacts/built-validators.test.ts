@@ -8,6 +8,7 @@ import { compiledKind } from '../../src/artifacts/compile-schema.js';
 import { completeSchema } from '../../src/artifacts/schema-text.js';
 import { validatorOf, validatorOfDefinition } from '../../src/artifacts/schemas.js';
 import { ARTIFACT_KINDS } from '../../src/formats/artifact-kinds.js';
+import { fewOf } from '../cases.js';
 
 interface Schema {
   readonly $ref?: string;
@@ -43,10 +44,14 @@ function drawn(part: Schema, root: Schema, { dice, depth = 0 }: { dice: Dice; de
   return Object.fromEntries([...known, ...others].map(([key, schema]) => [key, within(schema)]));
 }
 
-describe.each(ARTIFACT_KINDS)('The validator of %s that the build compiles', (kind) => {
-  it('is there, and finds the same errors with the same values as the schema compiled at once', () => {
-    const file = createRequire(import.meta.url).resolve(`#dist/validators/${kind}.cjs`);
-    expect(existsSync(file)).toBe(true);
+it('The build compiles a validator of each kind', () => {
+  const { resolve } = createRequire(import.meta.url);
+  for (const kind of ARTIFACT_KINDS)
+    expect([kind, existsSync(resolve(`#dist/validators/${kind}.cjs`))]).toEqual([kind, true]);
+});
+
+describe.each(fewOf(ARTIFACT_KINDS, 5))('The validator of %s that the build compiles', (kind) => {
+  it('finds the same errors with the same values as the schema compiled at once', () => {
     const compiled = compiledKind(kind);
     const root = completeSchema(kind) as Schema;
     const dice = new Dice(1, kind);

@@ -23,6 +23,7 @@ import {
 } from '../../src/artifacts/index.js';
 import { InputError } from '../../src/formats/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
+import { whole } from '../cases.js';
 
 let folder: string;
 /** at gives a path in the folder and keeps its dots. */
@@ -231,7 +232,7 @@ describe('replacingFaults() of random trees', () => {
   ])('predicts which inputs %s changes', async (_, isFolder) => {
     const stream = streamOf(7, String(isFolder));
     const seen = { changed: 0, kept: 0 };
-    for (let trial = 0; seen.changed < 60; trial++) {
+    for (let trial = 0; seen.changed < whole(15, 60); trial++) {
       await rm(folder, { recursive: true, force: true });
       await mkdir(folder);
       const paths = (await randomTree(stream)).map(at);

@@ -4,6 +4,7 @@ import { parseArtifact, SchemaError } from '../../src/artifacts/index.js';
 import { validatorOf } from '../../src/artifacts/schemas.js';
 import type { Rests } from '../../src/artifacts/stand-ins.js';
 import { InputError } from '../../src/formats/index.js';
+import { WHOLE } from '../cases.js';
 
 const KINDS = ['pooled', 'pipeline', 'cascade'] as const;
 
@@ -44,7 +45,7 @@ describe.each(KINDS)('SchemaError.rests() of a %s spec', (kind) => {
 
   it('gives whole specs in which nothing else differs, whichever value is wrong or lacking', () => {
     let count = 0;
-    for (const path of placesIn(whole))
+    for (const path of placesIn(whole).filter((_, i) => WHOLE || i % 3 === 0))
       for (const wrong of [{}, [], -1, 'many words', true, null, undefined]) {
         const rests = path[0] === 'kind' ? undefined : restsOf(changed(whole, path, wrong));
         if (rests === undefined) continue;
@@ -56,7 +57,7 @@ describe.each(KINDS)('SchemaError.rests() of a %s spec', (kind) => {
             if (key !== first) expect((value as Record<string, unknown>)[key]).toEqual(part);
         }
       }
-    expect(count).toBeGreaterThan(40);
+    expect(count).toBeGreaterThan(WHOLE ? 40 : 12);
   });
 
   it('gives two that differ wherever something stands in', () => {

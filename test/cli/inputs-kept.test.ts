@@ -17,6 +17,7 @@ import { deployPlan, partitionModelFile, profileModelFile } from '../../src/api/
 import { sha256OfFile } from '../../src/artifacts/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
+import { fewOf } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { plan } from './plan.js';
 
@@ -222,7 +223,7 @@ describe('A command whose output is one of its inputs exits with 2, reports it a
     for (const [file, what] of Object.entries(inputs)) {
       const paths = await pathsOf(file);
       const before = await everything();
-      for (const [how, output] of Object.entries(paths)) {
+      for (const [how, output] of fewOf(Object.entries(paths), 2)) {
         const { code, stderr } = await plan([...absolute, option, output]);
         const told = { file, how, code, stderr };
         expect(told).toEqual({ file, how, code: 2, stderr: expect.stringContaining(`${option}: ${output}`) });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { whole } from '../cases.js';
 import { PLAN_PROGRAM } from './plan.js';
 
 const SPEC = fileURLToPath(new URL('../../examples/pooled/spec.yaml', import.meta.url));
@@ -41,26 +42,20 @@ function loadedBy(args: readonly string[]): string[][] {
 }
 
 describe('the published program', () => {
-  it.each([
-    [['--version'], 5],
-    [['validate', 'plan.json'], 42],
-    [['simulate', 'plan.json', '--duration', '1s'], 60],
-    [['solve', SPEC], 60],
-  ])('loads few files of its own: plan %j', (args, most) => {
-    const files = loadedBy(args)
-      .flat()
-      .filter((file) => !file.includes('/node_modules/'));
+  it.each<[args: string[], most: number, threads: number]>([
+    [['--version'], 5, 1],
+    ...whole<[string[], number, number][]>([], [[['validate', 'plan.json'], 42, 1]]),
+    [['simulate', 'plan.json', '--duration', '1s'], 60, 1],
+    ...whole<[string[], number, number][]>([], [[['simulate', 'plan.json', '--duration', '100s'], 90, 2]]),
+    ...whole<[string[], number, number][]>([], [[['solve', SPEC], 60, 1]]),
+    [['solve', SPEC, '--time-limit', '60'], 90, 2],
+  ])('loads few files of its own, and starts a thread only where the work may be long: plan %j', (args, most, threads) => {
+    const loaded = loadedBy(args);
+    expect(loaded).toHaveLength(threads);
+    const files = loaded.flat().filter((file) => !file.includes('/node_modules/'));
     expect(files.filter((file) => file.startsWith(UNBUNDLED))).toEqual([]);
     expect(files.length).toBeGreaterThan(1);
     expect(files.length).toBeLessThan(most);
-  });
-
-  it.each([
-    [['simulate', 'plan.json', '--duration', '1s'], 1],
-    [['simulate', 'plan.json', '--duration', '100s'], 2],
-    [['solve', SPEC, '--time-limit', '60'], 2],
-  ])('starts a thread only where the work may be long: plan %j', (args, threads) => {
-    expect(loadedBy(args)).toHaveLength(threads);
   });
 
   it('says where in the sources a bug is, to who sets PLAN_DEBUG', () => {

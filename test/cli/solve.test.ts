@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WHOLE } from '../cases.js';
 import { plan } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
@@ -21,6 +22,7 @@ describe('plan solve', () => {
     );
     expect(stdout).toMatch(/^L4 +4 of 4 +\+20\.3 +\+14\.2 +-27\.6$/m);
     expect(stdout).toMatch(/^detector +120 +69\.8 +72\.0 +116\.286 ms/m);
+    if (!WHOLE) return;
     const json = await plan(['solve', EXAMPLE, '--explain', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({
       kind: 'pooled-plan',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/formats/index.js';
+import { WHOLE } from '../cases.js';
 import { PLAN_PROGRAM } from './plan.js';
 
 let folder: string;
@@ -31,7 +32,7 @@ describe('a spec on stdin', () => {
     const expected = JSON.parse(await readFile(join(folder, 'expected-plan.json'), 'utf8')) as PooledPlan;
     expect(plan).toEqual({ ...expected, inputs: undefined });
     expect(inputs).toEqual(expected.inputs?.filter(({ role }) => role !== 'spec'));
-    expect(piped('', 'validate', 'plan.json')).toMatchObject({ status: 0 });
+    if (WHOLE) expect(piped('', 'validate', 'plan.json')).toMatchObject({ status: 0 });
   });
 
   it('is validated, also in JSON, and compared', () => {
@@ -40,12 +41,13 @@ describe('a spec on stdin', () => {
       status: 0,
       stdout: expect.stringMatching(/^<stdin>: pooled spec/),
     });
-    expect(piped(spec, 'compare', '-', '--mix', 'L4=1')).toMatchObject({ status: 0 });
+    if (WHOLE) expect(piped(spec, 'compare', '-', '--mix', 'L4=1')).toMatchObject({ status: 0 });
   });
 
   it('is told of as what it is where it is wrong, empty, or names a file that is not there', () => {
     const wrong = piped(spec.replace('sloMs: 120', 'sloMs: soon'), 'solve', '-');
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('Cannot read <stdin>') });
+    if (!WHOLE) return;
     expect(piped('', 'solve', '-')).toMatchObject({ status: 2, stderr: expect.stringContaining('is empty') });
     const elsewhere = piped(spec.replace('cluster.yaml', 'gone.yaml'), 'solve', '-');
     expect(elsewhere).toMatchObject({ status: 7, stderr: expect.stringContaining('gone.yaml') });

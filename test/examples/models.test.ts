@@ -19,7 +19,7 @@ import {
   type Tensors,
 } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases, LONG } from '../cases.js';
+import { cases, fewOf, LONG, WHOLE } from '../cases.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-models-'));
 let executor: Executor;
@@ -85,7 +85,7 @@ function furthest(a: Float32Array, b: Float32Array): number {
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
 }
 
-describe.each(CASES)('%s()', (name, build) => {
+describe.each(fewOf(CASES, 2))('%s()', (name, build) => {
   it('runs at several batch sizes, with the same result for every row as alone', async () => {
     const loaded = await load(name, build());
     const requests = Array.from({ length: Math.max(...BATCHES) }, (_, i) => request(loaded, i));
@@ -151,15 +151,16 @@ function parameters(model: Uint8Array): number {
   return trained.reduce((sum, { dims }) => sum + dims!.reduce<number>((n, dim) => n * Number(dim), 1), 0);
 }
 
-describe('parameter counts', () => {
-  it('are those of the published architectures', () => {
-    expect(parameters(resnet18())).toBe(11_689_512);
-    expect(parameters(mobilenetv2())).toBe(3_504_872);
-    // The weights of this model are half a gigabyte.
-    if (LONG) expect(parameters(bert({ size: 'base' }))).toBe(109_482_240);
-    expect(parameters(bert({ size: 'tiny' }))).toBe(4_385_920);
+if (WHOLE)
+  describe('parameter counts', () => {
+    it('are those of the published architectures', () => {
+      expect(parameters(resnet18())).toBe(11_689_512);
+      expect(parameters(mobilenetv2())).toBe(3_504_872);
+      // The weights of this model are half a gigabyte.
+      if (LONG) expect(parameters(bert({ size: 'base' }))).toBe(109_482_240);
+      expect(parameters(bert({ size: 'tiny' }))).toBe(4_385_920);
+    });
   });
-});
 
 describe('bert()', () => {
   it('keeps masked tokens from changing the others', async () => {
@@ -207,6 +208,8 @@ describe('build.js', () => {
     expect(status).toBe(2);
     expect(stderr).toMatch(/--layers: is "x".*--heads: is 3, which does not divide 10/s);
     expect(stderr).not.toContain('at ');
+    expect(existsSync(out)).toBe(false);
+    if (!WHOLE) return;
     expect(build('resnet', '--out', out)).toMatchObject({ status: 2 });
     expect(build('unet', '--image', '40', '--out', out).stderr).toContain('a multiple of 16');
     expect(build('bert', '--image', '64', '--out', out).stderr).toContain('is not an option of bert');

@@ -22,7 +22,7 @@ import {
 } from '../../src/execution/index.js';
 import { MissingError, sha256Of } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { inLongRun } from '../cases.js';
+import { inLongRun, inWholeRun, whole } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { matmulChain, modelFolder, unary } from './tiny-models.js';
 
@@ -86,7 +86,7 @@ describe('A component executor', () => {
       const models = [await plain.load(first), await plain.load(second)];
       const executor = await shared();
       const [a, b] = [await executor.load(first, specs(WIDTH)), await executor.load(second, specs(WIDTH))];
-      for (const counts of [[1], [2], [1, 1], [3, 1, 2], [1, 1, 1, 1, 1, 1]]) {
+      for (const counts of whole([[2], [3, 1, 2]], [[1], [2], [1, 1], [3, 1, 2], [1, 1, 1, 1, 1, 1]])) {
         const inputs = counts.map((count) => rows(count, WIDTH));
         const middle = (await plain.run(models[0]!.model, { x: stackBatch(inputs, 0) })).outputs.y!;
         const end = (await plain.run(models[1]!.model, { x: middle })).outputs.y!;
@@ -315,25 +315,28 @@ describe('A component executor', () => {
     await expect(victim.stats()).rejects.toThrow(ExecutionError);
   });
 
-  it('does what was asked before close(), loads included, and is killed where that takes too long', async () => {
-    const executor = await start();
-    const { model } = await executor.load(first, specs(WIDTH));
-    const asked = Promise.all([
-      executor.load({ path: 'large.onnx', bytes: readFileSync(large), data: [] }, specs(3000)),
-      executor.run(model, [{ id: 1, inputs: { x: rows(1, WIDTH) } }], ['y']),
-    ]);
-    await executor.close({ graceMs: 60_000 });
-    expect((await asked)[1].tasks[0]!.outputs.y!.dims).toEqual([1, WIDTH]);
-    expect(await executor.exited).toEqual({ code: 0, signal: null });
+  inWholeRun(
+    'does what was asked before close(), loads included, and is killed where that takes too long',
+    async () => {
+      const executor = await start();
+      const { model } = await executor.load(first, specs(WIDTH));
+      const asked = Promise.all([
+        executor.load({ path: 'large.onnx', bytes: readFileSync(large), data: [] }, specs(3000)),
+        executor.run(model, [{ id: 1, inputs: { x: rows(1, WIDTH) } }], ['y']),
+      ]);
+      await executor.close({ graceMs: 60_000 });
+      expect((await asked)[1].tasks[0]!.outputs.y!.dims).toEqual([1, WIDTH]);
+      expect(await executor.exited).toEqual({ code: 0, signal: null });
 
-    const slow = await start({}, 1e6);
-    const held = await slow.load(first, specs(WIDTH));
-    const endless = slow.run(held.model, [{ id: 1, rows: 64, inputs: { x: rows(64, WIDTH) } }]);
-    const outcome = endless.catch((error: unknown) => error);
-    await slow.close({ graceMs: 100 });
-    expect(await slow.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(await outcome).toBeInstanceOf(ExecutionError);
-  });
+      const slow = await start({}, 1e6);
+      const held = await slow.load(first, specs(WIDTH));
+      const endless = slow.run(held.model, [{ id: 1, rows: 64, inputs: { x: rows(64, WIDTH) } }]);
+      const outcome = endless.catch((error: unknown) => error);
+      await slow.close({ graceMs: 100 });
+      expect(await slow.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      expect(await outcome).toBeInstanceOf(ExecutionError);
+    },
+  );
 
   it('throws MissingError with advice when the provider is missing', async () => {
     const absent = process.platform === 'win32' ? 'coreml' : 'dml';

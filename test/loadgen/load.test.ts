@@ -121,11 +121,11 @@ describe('driveLoad()', () => {
       if (request.method === 'GET') response.end(metadata);
     });
     const asked = { model: 'm', rps: 50, arrivals: 'uniform' } as const;
-    const sending = await driveLoad(url, { ...asked, durationS: 20, signal: AbortSignal.timeout(300) });
+    const sending = await driveLoad(url, { ...asked, durationS: 20, signal: AbortSignal.timeout(150) });
     expect(sending).toMatchObject({ complete: false });
     expect(sending.elapsedS).toBeLessThan(20);
     expect(sending.cancelled).toBe(sending.sent);
-    const waiting = await driveLoad(url, { ...asked, durationS: 0.1, signal: AbortSignal.timeout(600) });
+    const waiting = await driveLoad(url, { ...asked, durationS: 0.1, signal: AbortSignal.timeout(400) });
     expect(waiting).toMatchObject({ complete: false, sent: 5, cancelled: 5 });
     // A signal that came to nothing leaves a load complete.
     const whole = await driveLoad(url, {
@@ -157,8 +157,8 @@ describe('driveLoad()', () => {
       outputs.y!.data[0] === 2;
     const report = await driveLoad(url, {
       model: 'm',
-      rps: 100,
-      durationS: 1,
+      rps: 500,
+      durationS: 0.2,
       arrivals: 'uniform',
       check: right,
     });
@@ -179,7 +179,7 @@ describe('driveLoad()', () => {
       if (request.method === 'GET') response.end(metadata);
       else response.writeHead(500).end(JSON.stringify({ error: `fault ${count++ % 25}` }));
     });
-    const report = await driveLoad(url, { model: 'm', rps: 100, durationS: 0.5, arrivals: 'uniform' });
+    const report = await driveLoad(url, { model: 'm', rps: 500, durationS: 0.1, arrivals: 'uniform' });
     expect(Object.keys(report.failures)).toHaveLength(21);
     expect(report.failures['other reasons']).toBe(10);
   });
@@ -213,7 +213,7 @@ describe('driveLoad()', () => {
       if (length !== undefined) response.setHeader('inference-header-content-length', length);
       response.end(body);
     });
-    const report = await driveLoad(url, { model: 'm', rps: 130, durationS: 1, arrivals: 'uniform' });
+    const report = await driveLoad(url, { model: 'm', rps: 650, durationS: 0.2, arrivals: 'uniform' });
     expect(report).toMatchObject({ sent: 130, answered: 40, failed: 90 });
     expect(report.failures).toEqual({
       'status 200: no output y': 20,

@@ -7,7 +7,7 @@ import { vitExported } from '../../examples/models/exported-vit.js';
 import { type Executor, stackBatch, startExecutor, type Tensors } from '../../src/execution/index.js';
 import { type Cut, extractPartition } from '../../src/onnx/index.js';
 import { type PreparedModel, prepareModel } from '../../src/profiler/index.js';
-import { cases, LONG } from '../cases.js';
+import { cases, fewOf, LONG, WHOLE } from '../cases.js';
 import { spread } from '../onnx/runtime.js';
 import { hasShared, sharedFile } from '../onnx/shared.js';
 
@@ -68,14 +68,16 @@ async function chained(
 }
 
 describe('models as exporters write transformers', () => {
-  it.each(CASES)('can be cut at every place of %s that is not the same as another', async (name, build) => {
+  it.each(
+    fewOf(CASES, 2),
+  )('can be cut at every place of %s that is not the same as another', async (name, build) => {
     const { all, valid } = placesBetween(await prepared(name, build));
     expect(all).toBeGreaterThan(75);
     expect(valid).toBe(all);
   });
 
   it.each(
-    CASES,
+    fewOf(CASES, 1),
   )('give %s’s own answers from chains at many cuts, for one request and for three', async (name, build) => {
     const model = await prepared(name, build);
     const some = spread(validCuts(model), cases(8, 20));
@@ -107,7 +109,8 @@ describe('models as exporters write transformers', () => {
   });
 });
 
-describe.skipIf(!hasShared)('published models', () => {
+const published = WHOLE ? describe.skipIf(!hasShared) : undefined;
+published?.('published models', () => {
   const SIZES: Record<string, { dims: Record<string, number>; fill?: Record<string, number> }> = {
     bert_toy: { dims: { max_seq_len_in_batch: 12 } },
     yunet_n_dynamic: { dims: { height: 64, width: 96 } },

@@ -22,6 +22,7 @@ import {
   prepareModel as prepareInProcesses,
   profileModel as profileInProcesses,
 } from '../../src/profiler/index.js';
+import { inWholeRun } from '../cases.js';
 import { startInProcess } from '../execution/in-process.js';
 import * as w from '../onnx/writer.js';
 
@@ -120,22 +121,25 @@ test('external data that is missing or too short is found without being read', a
   expect(await faults()).toEqual([]);
 });
 
-test('a model that ONNX Runtime does not load, or does not run on such inputs, is reported by its own path', async () => {
-  const unknown = made([w.node('Fancy', ['x'], ['y'])]);
-  const told = `Cannot load ${unknown}: This is an invalid model. In Node, ("Fancy_0", Fancy`;
-  await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toThrow(told);
-  await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toBeInstanceOf(InputError);
-  const toIndex = { attributes: [w.attribute.int('to', w.INT64)] };
-  const outside = [
-    w.node('Mul', ['x', 'far'], ['f']),
-    w.node('Cast', ['f'], ['i'], toIndex),
-    w.node('Gather', ['x', 'i'], ['y']),
-  ];
-  const path = made(outside, [w.floats('far', [1], [1e6])]);
-  await expect(prepareInProcesses(path, { device: CPU })).rejects.toThrow(
-    /^Cannot run .*made\.onnx: .*indices element out of data bounds.*\n.*`fill` <input>=<number>/s,
-  );
-});
+inWholeRun(
+  'a model that ONNX Runtime does not load, or does not run on such inputs, is reported by its own path',
+  async () => {
+    const unknown = made([w.node('Fancy', ['x'], ['y'])]);
+    const told = `Cannot load ${unknown}: This is an invalid model. In Node, ("Fancy_0", Fancy`;
+    await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toThrow(told);
+    await expect(prepareInProcesses(unknown, { device: CPU })).rejects.toBeInstanceOf(InputError);
+    const toIndex = { attributes: [w.attribute.int('to', w.INT64)] };
+    const outside = [
+      w.node('Mul', ['x', 'far'], ['f']),
+      w.node('Cast', ['f'], ['i'], toIndex),
+      w.node('Gather', ['x', 'i'], ['y']),
+    ];
+    const path = made(outside, [w.floats('far', [1], [1e6])]);
+    await expect(prepareInProcesses(path, { device: CPU })).rejects.toThrow(
+      /^Cannot run .*made\.onnx: .*indices element out of data bounds.*\n.*`fill` <input>=<number>/s,
+    );
+  },
+);
 
 test('a model that mixes the rows of a batch is profiled at batch 1, with the reason', async () => {
   const mean = w.node('ReduceMean', ['x'], ['m'], { attributes: [w.attribute.ints('axes', [0])] });
@@ -294,7 +298,7 @@ test('a model that fits in memory with one request but not with two is profiled 
   );
 });
 
-test('batch sizes that do not fit in memory are left out, with a warning', async () => {
+inWholeRun('batch sizes that do not fit in memory are left out, with a warning', async () => {
   const prepared = await prepareModel(tiled(2 ** 18), { device: CPU });
   const options = {
     devices: [{ className: 'cpu', device: CPU }],

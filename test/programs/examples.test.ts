@@ -6,6 +6,7 @@ import {
   type ProgramTensor,
   type TensorMetadata,
 } from '../../src/programs/index.js';
+import { inWholeRun } from '../cases.js';
 import { directly } from './directly.js';
 import { FakeDriver, type TestComponent, type TestTensors } from './fake-driver.js';
 
@@ -235,27 +236,30 @@ describe('examples/workflows/programs', () => {
     expect(ended[3]?.after).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
   });
 
-  it('photos.mjs enlarges a photo until the classifier is sure, for three rounds at most, and asks one expert', async () => {
-    const ended = await answers('photos', 'photo', {
-      of: [11, 9, 4],
-      filled: (grey) => picture(grey, 3, 224, 224),
-    });
-    const begun = ['classifier', 'prepare', 'kind', 'enlarge'];
-    const round = ['again', 'classifier'];
-    expect(ended.map(({ called }) => called)).toEqual([
-      ['classifier'],
-      [...begun, 'namer', ...round],
-      [...begun, 'finder', ...round, 'enlarge', ...round, 'enlarge', ...round],
-    ]);
-    expect(ended.map(({ outputs }) => outputs)).toEqual([
-      { scores: 11, rounds: 0 },
-      { scores: 11, rounds: 1, opinion: 9, enlarged: 11 },
-      { scores: 10, rounds: 3, found: 4, enlarged: 10 },
-    ]);
-    expect(ended.map(({ notTaken }) => notTaken)).toEqual([
-      ['found', 'opinion', 'enlarged'],
-      ['found'],
-      ['opinion'],
-    ]);
-  });
+  inWholeRun(
+    'photos.mjs enlarges a photo until the classifier is sure, for three rounds at most, and asks one expert',
+    async () => {
+      const ended = await answers('photos', 'photo', {
+        of: [11, 9, 4],
+        filled: (grey) => picture(grey, 3, 224, 224),
+      });
+      const begun = ['classifier', 'prepare', 'kind', 'enlarge'];
+      const round = ['again', 'classifier'];
+      expect(ended.map(({ called }) => called)).toEqual([
+        ['classifier'],
+        [...begun, 'namer', ...round],
+        [...begun, 'finder', ...round, 'enlarge', ...round, 'enlarge', ...round],
+      ]);
+      expect(ended.map(({ outputs }) => outputs)).toEqual([
+        { scores: 11, rounds: 0 },
+        { scores: 11, rounds: 1, opinion: 9, enlarged: 11 },
+        { scores: 10, rounds: 3, found: 4, enlarged: 10 },
+      ]);
+      expect(ended.map(({ notTaken }) => notTaken)).toEqual([
+        ['found', 'opinion', 'enlarged'],
+        ['found'],
+        ['opinion'],
+      ]);
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fewOf, WHOLE } from '../cases.js';
 import { numbers } from './fake-driver.js';
 import { ONE, PATIENT, programOf, SOON, started, turn } from './started.js';
 
@@ -231,8 +232,34 @@ const MISTAKES: readonly (readonly [what: string, body: string, reason: string, 
   ],
 ];
 
+/** These wait for the limit of a continuation, as the one that loops does. */
+const SLOW = new Set(['loops after a read', 'awaits in a loop', 'sleeps']);
+
 describe('ProgramHost, where a program makes a mistake', () => {
-  it.each(MISTAKES)('ends the run that %s, and no other', async (_, body, reason, words) => {
+  const ofOneRun = MISTAKES.filter(
+    ([what, , reason]) => reason === 'program-error' && what !== 'ends the process',
+  );
+
+  it('ends each run that makes a mistake of its own, and answers those between', async () => {
+    const mistakes = ofOneRun.map(([, body], i) => `if (which === ${100 + i}) { ${body} } else `);
+    const path = programOf(`
+      const which = (await request.read('x')).data[0];
+      ${mistakes.join('\n')} {
+        const turned = call('turn', { x: request.in('x') });
+        await turned.read('y');
+        return { y: turned.out('y') };
+      }`);
+    const driver = await started(path, { limits: { ...PATIENT, heapMiB: 48, tasks: 5 } });
+    for (const [i, [what, , reason, words]] of ofOneRun.entries()) {
+      const { failure } = await driver.run(2 * i, { x: numbers(100 + i, 0) });
+      expect({ what, ...failure }).toMatchObject({ what, reason, message: expect.stringMatching(words) });
+      expect((await driver.run(2 * i + 1, ONE)).outputs).toEqual({ y: [2, 4] });
+    }
+  });
+
+  it.each(
+    MISTAKES.filter((one) => WHOLE || !(SLOW.has(one[0]) || ofOneRun.slice(1).includes(one))),
+  )('ends the run that %s, and no other', async (_, body, reason, words) => {
     const path = programOf(
       `
       if (wrong) { ${body} }
@@ -364,11 +391,14 @@ describe('ProgramHost, where runs meddle with one another', () => {
     expect((await first).outputs).toEqual({ y: [-1, 2] });
   });
 
-  it.each([
+  const LOOPS: [string, string, string][] = [
     ['itself', 'await gate; for (;;);', ''],
     ['in a microtask', 'release(); queueMicrotask(() => { for (;;); });', 'await gate;'],
     ['in a tick', 'release(); process.nextTick(() => { for (;;); });', 'await gate;'],
-  ])('blames the run that loops %s, also where another one was resumed with it', async (_, looping, waiting) => {
+  ];
+  it.each(
+    fewOf(LOOPS, 2),
+  )('blames the run that loops %s, also where another one was resumed with it', async (_, looping, waiting) => {
     const driver = await started(
       programOf(
         `

@@ -11,9 +11,10 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
 import { startServer } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { Certificates, HAS_CURL, HAS_OPENSSL } from '../certificates.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
-import { inputOf, serveBundle, twoPartitions, WIDTH, writeBundle } from './tiny-bundle.js';
+import { inputOf, serveBundle, uncut, WIDTH, writeBundle } from './tiny-bundle.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-access-'));
 const tokenFile = join(folder, 'tokens');
@@ -25,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function served(options: ServeOptions) {
   const events: ServeEvent[] = [];
-  const { server, close } = await serveBundle(twoPartitions(2, 5000), {
+  const { server, close } = await serveBundle(uncut(2, 5000), {
     onLog: (event) => events.push(event),
     ...options,
   });
@@ -232,7 +233,7 @@ it.skipIf(outside === undefined)(
 );
 
 it('All faults of these options are reported at once', async () => {
-  const { folder: bundle, remove } = await writeBundle(twoPartitions(2));
+  const { folder: bundle, remove } = await writeBundle(uncut(2));
   closers.push(remove);
   writeFileSync(tokenFile, 'alice\n');
   const options = {
@@ -281,7 +282,7 @@ describe.skipIf(!HAS_OPENSSL || !HAS_CURL)('A server with certificates (with ope
     expect(error.code).toMatch(/SSL|EPROTO|TLS/);
   });
 
-  it('ends connections on which nobody begins to speak TLS, which count among all', async () => {
+  inWholeRun('ends connections on which nobody begins to speak TLS, which count among all', async () => {
     const { certfile, keyfile } = made!.signed('server');
     const limits = { maxConnections: 2, requestTimeoutMs: 1000 };
     const { server } = await served({ sslCertfile: certfile, sslKeyfile: keyfile, ...limits });
@@ -310,44 +311,47 @@ describe.skipIf(!HAS_OPENSSL || !HAS_CURL)('A server with certificates (with ope
     stranger.remove();
   });
 
-  it('reads its certificate again at SIGHUP, which never ends it, and keeps it where the new one cannot be used', async () => {
-    const { folder: bundle, remove } = await writeBundle(twoPartitions(2));
-    closers.push(remove);
-    const [first, second] = [made!.signed('first'), made!.signed('second')];
-    const [certfile, keyfile] = [made!.at('used.pem'), made!.at('used.key')];
-    const use = ({ certfile: cert, keyfile: key }: typeof first) => {
-      copyFileSync(cert, certfile);
-      copyFileSync(key, keyfile);
-    };
-    use(first);
-    const args = ['serve', bundle, '--port', '0', '--ssl-certfile', certfile, '--ssl-keyfile', keyfile];
-    const child = spawn(process.execPath, [PLAN_PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let told = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      told += chunk.toString();
-    });
-    const [ready] = (await once(child.stdout, 'data')) as [Buffer];
-    const { port } = new URL(/https:\S+/.exec(ready.toString())![0]);
-    const subject = async (): Promise<string> => {
-      const socket = tlsConnect({ port: Number(port), ca: undefined, rejectUnauthorized: false });
-      await once(socket, 'secureConnect');
-      const name = String(socket.getPeerCertificate().subject.CN);
-      socket.destroy();
-      return name;
-    };
-    const hangUp = async (words: string, count: number): Promise<void> => {
-      child.kill('SIGHUP');
-      while (told.split(words).length <= count) await new Promise((resolve) => setTimeout(resolve, 10));
-    };
-    expect(await subject()).toBe('first');
-    use(second);
-    await hangUp('read again', 1);
-    expect(await subject()).toBe('second');
-    copyFileSync(first.keyfile, keyfile);
-    await hangUp('kept the certificate', 1);
-    expect(told).toContain('is not the key of the certificate');
-    expect(await subject()).toBe('second');
-    child.kill('SIGTERM');
-    expect((await once(child, 'exit'))[0]).toBe(0);
-  });
+  inWholeRun(
+    'reads its certificate again at SIGHUP, which never ends it, and keeps it where the new one cannot be used',
+    async () => {
+      const { folder: bundle, remove } = await writeBundle(uncut(2));
+      closers.push(remove);
+      const [first, second] = [made!.signed('first'), made!.signed('second')];
+      const [certfile, keyfile] = [made!.at('used.pem'), made!.at('used.key')];
+      const use = ({ certfile: cert, keyfile: key }: typeof first) => {
+        copyFileSync(cert, certfile);
+        copyFileSync(key, keyfile);
+      };
+      use(first);
+      const args = ['serve', bundle, '--port', '0', '--ssl-certfile', certfile, '--ssl-keyfile', keyfile];
+      const child = spawn(process.execPath, [PLAN_PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+      let told = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        told += chunk.toString();
+      });
+      const [ready] = (await once(child.stdout, 'data')) as [Buffer];
+      const { port } = new URL(/https:\S+/.exec(ready.toString())![0]);
+      const subject = async (): Promise<string> => {
+        const socket = tlsConnect({ port: Number(port), ca: undefined, rejectUnauthorized: false });
+        await once(socket, 'secureConnect');
+        const name = String(socket.getPeerCertificate().subject.CN);
+        socket.destroy();
+        return name;
+      };
+      const hangUp = async (words: string, count: number): Promise<void> => {
+        child.kill('SIGHUP');
+        while (told.split(words).length <= count) await new Promise((resolve) => setTimeout(resolve, 10));
+      };
+      expect(await subject()).toBe('first');
+      use(second);
+      await hangUp('read again', 1);
+      expect(await subject()).toBe('second');
+      copyFileSync(first.keyfile, keyfile);
+      await hangUp('kept the certificate', 1);
+      expect(told).toContain('is not the key of the certificate');
+      expect(await subject()).toBe('second');
+      child.kill('SIGTERM');
+      expect((await once(child, 'exit'))[0]).toBe(0);
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { sha256Of } from '../../src/formats/index.js';
 import type { RunningServer, ServeEvent } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -78,7 +79,7 @@ it('A model that is gone when its executor is restarted is reported as missing',
   expect(await isReady(server)).toBe(false);
 });
 
-it('A model that is written to in place after it was loaded keeps its answers', async () => {
+inWholeRun('A model that is written to in place after it was loaded keeps its answers', async () => {
   const { server, folder } = await served();
   const before = await (await infer(server)).text();
   const file = join(folder, 'partitions/1-2.onnx');

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { driveLoad } from '../../src/loadgen/index.js';
 import { HangLimit } from '../../src/runtime/hang-limit.js';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
-import { inWholeRun } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -107,7 +107,7 @@ describe('A server with an executor that hangs', () => {
 it('A server under ten times its load is ready all the time', async () => {
   const { server, events } = await served({}, 500);
   let isOver = false;
-  const load = driveLoad(server.url, { rps: 4000, durationS: 1, seed: 1 }).finally(() => {
+  const load = driveLoad(server.url, { rps: 4000, durationS: whole(0.15, 1), seed: 1 }).finally(() => {
     isOver = true;
   });
   let asked = 0;

@@ -7,7 +7,7 @@ import { loadArtifact } from '../../src/artifacts/index.js';
 import { topologyOf } from '../../src/plans/index.js';
 import type { RunningServer } from '../../src/runtime/index.js';
 import { type LogEntry, replay, StageLocalCore } from '../../src/serving/index.js';
-import { inWholeRun } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 import { answerOf, inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 /** Blanks follow the JSON, so that a body is large to send and quick to serve. */
@@ -22,7 +22,7 @@ const log: LogEntry[] = [];
 beforeAll(async () => {
   const onDecision = (entry: LogEntry) => log.push(entry);
   const options = { maxBodyBytes: LARGEST, onDecision };
-  ({ server, folder, close } = await serveBundle(twoPartitions(2, 600, 10_000, 700), options));
+  ({ server, folder, close } = await serveBundle(twoPartitions(2, whole(250, 600), 10_000, 700), options));
 });
 afterAll(() => close());
 
@@ -156,7 +156,7 @@ describe('a server with more large requests than it can serve', () => {
     },
   );
 
-  it('uses the connection again after an answer at the headers', async () => {
+  inWholeRun('uses the connection again after an answer at the headers', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let text = '';
     let sent = 0;

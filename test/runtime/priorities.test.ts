@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';
+import { whole } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 let server: RunningServer;
 let close: () => Promise<void>;
+const REQUESTS = whole(300, 600);
 const log: LogEntry[] = [];
 
 beforeAll(async () => {
   const correction = { kind: 'average', weight: 0.1 };
   const serving = { scheduler: 'room-first', policy: { correction }, priorities: { 1: 10, 3: 2 } };
   // Each partition takes some 10 ms or more for a batch of two.
-  const shape = { ...twoPartitions(2, 1500, 10_000, 300), serving };
+  const shape = { ...twoPartitions(2, whole(750, 1500), 10_000, 300), serving };
   ({ server, close } = await serveBundle(shape, { onDecision: (entry) => log.push(entry) }));
 });
 afterAll(() => close());
@@ -41,7 +43,7 @@ describe('a server whose plan has priorities', () => {
 
   it('drops urgent requests less under overload, and counts by the priorities of the plan', async () => {
     const sent: Promise<{ priority: number; status: number }>[] = [];
-    for (let i = 0; i < 600; i++) {
+    for (let i = 0; i < REQUESTS; i++) {
       const priority = i % 5 === 0 ? 1 : i % 5 === 1 ? 3 : 7;
       sent.push(infer(priority).then(({ status }) => ({ priority, status })));
     }
@@ -50,7 +52,7 @@ describe('a server whose plan has priorities', () => {
       const of = ended.filter(({ priority }) => priority === asked);
       return of.filter(({ status }) => status !== 200).length / of.length;
     };
-    // 600 requests at once are more than are served within the SLO.
+    // So many requests at once are more than are served within the SLO.
     expect(lost(7)).toBeGreaterThan(0.2);
     expect(lost(1)).toBeLessThan(lost(7));
     const counted = (await server.metricsText())
@@ -59,7 +61,7 @@ describe('a server whose plan has priorities', () => {
     const labels = new Set(counted.map((line) => /priority="(\d+)"/.exec(line)?.[1]));
     expect([...labels].sort()).toEqual(['0', '1', '3']);
     const sum = counted.reduce((all, line) => all + Number(line.split(' ').at(-1)), 0);
-    expect(sum).toBe(601);
+    expect(sum).toBe(REQUESTS + 1);
   });
 
   it('keeps the weights of requests in its log', () => {

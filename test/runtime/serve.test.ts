@@ -14,7 +14,7 @@ import {
   replay,
   StageLocalCore,
 } from '../../src/serving/index.js';
-import { cases, inWholeRun } from '../cases.js';
+import { cases, inWholeRun, whole } from '../cases.js';
 import { type BundleShape, inputOf, isRight, serveBundle, twoPartitions } from './tiny-bundle.js';
 
 const inputs = Array.from({ length: 16 }, (_, i) => ({ x: inputOf(i) }));
@@ -95,7 +95,7 @@ describe('startServer() under driveLoad()', () => {
     const { server } = await serve(twoPartitions(4, 3000));
     const report = await driveLoad(server.url, {
       rps: 150,
-      durationS: cases(0.7, 2),
+      durationS: whole(0.4, cases(0.7, 2)),
       seed: 1,
       inputs,
       check,
@@ -157,9 +157,9 @@ describe('startServer() under driveLoad()', () => {
       const response = await fetch(`${server.url}/v2/models/tiny/executions?since=${since}`);
       return { status: response.status, body: (await response.json()) as Executions };
     };
-    await driveLoad(server.url, { rps: 30, durationS: 0.5, inputs });
+    await driveLoad(server.url, { rps: 30, durationS: whole(0.3, 0.5), inputs });
     const { sequence, executions } = (await told('0')).body;
-    const { sent } = await driveLoad(server.url, { rps: 30, durationS: 0.5, seed: 8, inputs });
+    const { sent } = await driveLoad(server.url, { rps: 30, durationS: whole(0.3, 0.5), seed: 8, inputs });
     const later = (await told(String(sequence))).body;
     expect(later.requests.answered).toBe(executions[0]!.executed + sent);
     expect(later.executions).toMatchObject([
@@ -176,7 +176,7 @@ describe('startServer() under driveLoad()', () => {
     executions: { executed: number; p50_us: number }[];
   }
 
-  it('serves several pipelines of one model and spreads the load over them', async () => {
+  inWholeRun('serves several pipelines of one model and spreads the load over them', async () => {
     const whole = { batch: 2, latencyUs: () => 400 };
     const shape: BundleShape = {
       pipelines: [
@@ -225,7 +225,7 @@ describe('startServer() under driveLoad()', () => {
     },
   );
 
-  it('logs the events and decisions of its core, and a fresh core decides the same', async () => {
+  inWholeRun('logs the events and decisions of its core, and a fresh core decides the same', async () => {
     const log: LogEntry[] = [];
     const { server, folder } = await serve(twoPartitions(), { onDecision: (entry) => log.push(entry) });
     await driveLoad(server.url, { rps: 200, durationS: 0.5, inputs });
@@ -260,7 +260,7 @@ describe('startServer() under driveLoad()', () => {
     },
   );
 
-  it('restarts a killed executor, tries its tasks again, and loses nothing', async () => {
+  inWholeRun('restarts a killed executor, tries its tasks again, and loses nothing', async () => {
     const { server, log, lost, events } = await serveAndLose(2, 'stage-local');
     const report = await driveLoad(server.url, { rps: 200, durationS: cases(1.5, 3), inputs, check });
     await expectAllAccounted(report, server);
@@ -325,6 +325,7 @@ describe('startServer() under driveLoad()', () => {
   it('stops when aborted, and counts open requests as cancelled', async () => {
     const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
       policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
+      drainTimeoutMs: 100,
     });
     const signal = AbortSignal.timeout(300);
     const report = await driveLoad(server.url, { rps: 100, durationS: 20, inputs, signal });

@@ -283,6 +283,16 @@ export function twoPartitions(batch = 4, sloMs = 200, latencyUs = 500, slowdown?
   };
 }
 
+/** uncut has the whole model on one device, so that its server has one executor to start. */
+export function uncut(batch = 4, sloMs = 200): BundleShape {
+  const part = { batch, latencyUs: () => 1000 };
+  return {
+    pipelines: [{ shape: { throughputRps: 1000 * batch, parts: [part] }, blocks: [2] }],
+    devices: { cpu: { provider: 'cpu', threads: 1 } },
+    sloMs,
+  };
+}
+
 /** writeBundle writes a bundle to a fresh folder. */
 export async function writeBundle(
   shape: BundleShape,

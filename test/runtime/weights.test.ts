@@ -9,6 +9,7 @@ import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';
 import { arrivalsOf, prepareSimulation } from '../../src/simulation/index.js';
 import { weighedRequests } from '../../src/simulation/run.js';
+import { whole } from '../cases.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { writePipelineBundle } from './pipeline-bundle.js';
 import { echo } from './tiny-bundle.js';
@@ -66,7 +67,7 @@ describe.each([
 
   it('gives the core the same weights live as in simulation, of the same requests', async () => {
     const trace = join(folder, 'trace.csv');
-    const times = Array.from({ length: 120 }, (_, i) => (i * 0.008).toFixed(3));
+    const times = Array.from({ length: 120 }, (_, i) => (i * whole(0.001, 0.008)).toFixed(3));
     await writeFile(trace, `arrival_s\n${times.join('\n')}\n`);
     const asked = { traces: [trace], seed: 3, priorities: '1=0.3,2=0.3,0=0.4' };
     await loadServer(server.url, asked);

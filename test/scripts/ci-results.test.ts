@@ -192,7 +192,7 @@ describe('.ci/run', () => {
           'a.test.ts (a.test.ts) failed beside others, and passed by itself: it failed outside of its tests',
         ],
       ] as const,
-      2,
+      1,
     ),
   )('forgives %s that failed once, by name', async (_, first, told) => {
     const { status, lines } = await ciOf(passes, { 'all-1': first });
@@ -222,7 +222,7 @@ describe('.ci/run', () => {
           '5 passed, 1 failed',
         ],
       ] as const,
-      2,
+      1,
     ),
   )('fails for %s that failed twice', async (_, first, second, told, end) => {
     const { status, lines } = await ciOf(passes, { 'all-1': first, 'all-again-1': second });
@@ -239,7 +239,7 @@ describe('.ci/run', () => {
         ['has results that were cut off', cut, 'it left no results that can be read'],
         ['failed without a word', passes, 'no error was told'],
       ] as const,
-      2,
+      1,
     ),
   )('runs all again where a run %s, and says so', async (_, first, known) => {
     const { status, lines, stderr } = await ciOf(passes, { 'all-1': first });
@@ -266,7 +266,7 @@ describe('.ci/run', () => {
           '6 passed, 1 failed',
         ],
       ] as const,
-      2,
+      1,
     ),
   )('fails where the second whole run %s', async (_, second, told, end) => {
     const { status, lines } = await ciOf(passes, { 'all-1': throws, 'all-2': second });
@@ -297,7 +297,7 @@ describe('.ci/run', () => {
         ['fails', { 'folder.test.ts/x': '' }],
         ['names none', { 'other.test.ts': '' }],
       ] as const,
-      2,
+      1,
     ),
   )('fails, and does not run every test alone, where the script that names those tests %s', async (_, tests) => {
     const { status, lines } = await ciOf(passes, {}, tests);

@@ -8,7 +8,7 @@ import {
   type ServeOptions,
   startServer,
 } from '../../../src/runtime/index.js';
-import { inWholeRun } from '../../cases.js';
+import { inWholeRun, whole } from '../../cases.js';
 import { byHand, tinyPlan, writeWorkflowBundle } from './workflow-bundle.js';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -67,6 +67,7 @@ function expectByHand(answer: Answered, rows: readonly Row[]): void {
 const drawn = streamOf(1, 'rows');
 const drawRow = (): Row =>
   [1 + drawn.integer(99), drawn.integer(50)].map((n) => (n === 13 ? 14 : n)) as never;
+const REQUESTS = whole(16, 40);
 const drawRows = () => Array.from({ length: 1 + drawn.integer(3) }, drawRow);
 
 async function metric(server: RunningServer, name: string): Promise<number> {
@@ -77,7 +78,7 @@ async function metric(server: RunningServer, name: string): Promise<number> {
 describe('startServer(), of workflows,', () => {
   it('answers what the program gives by hand, in batches, and loads what devices do not hold', async () => {
     const { server, events } = await served();
-    const requests = Array.from({ length: 40 }, drawRows);
+    const requests = Array.from({ length: REQUESTS }, drawRows);
     const answers = await Promise.all(requests.map((rows) => infer(server, rows)));
     for (const [i, answer] of answers.entries()) expectByHand(answer, requests[i]!);
     expect(await metric(server, 'inferplan_component_loads_total')).toBeGreaterThan(0);
@@ -86,7 +87,7 @@ describe('startServer(), of workflows,', () => {
       await metric(server, 'inferplan_batch_size_count'),
     );
     expect(await metric(server, 'inferplan_kept_outputs')).toBe(0);
-    expect(await metric(server, 'inferplan_outcomes_total{model="loop",outcome="in_time"}')).toBe(40);
+    expect(await metric(server, 'inferplan_outcomes_total{model="loop",outcome="in_time"}')).toBe(REQUESTS);
     expect(events.filter(({ kind }) => kind === 'batchFailed' || kind === 'deviceDown')).toEqual([]);
   });
 
@@ -149,7 +150,7 @@ describe('startServer(), of workflows,', () => {
     expect(await metric(server, 'inferplan_component_load_failures_total')).toBe(failures);
   });
 
-  it('keeps nothing of requests whose clients leave in the midst', async () => {
+  inWholeRun('keeps nothing of requests whose clients leave in the midst', async () => {
     const { server, events } = await served();
     const leaving = Array.from({ length: 12 }, async (_, i) => {
       const left = infer(server, [[1, 1 + i]], AbortSignal.timeout(2 + 3 * i));
@@ -167,7 +168,7 @@ describe('startServer(), of workflows,', () => {
     expect(events.filter(({ kind }) => kind === 'deviceDown')).toEqual([]);
   });
 
-  it('answers what is open when it closes', async () => {
+  inWholeRun('answers what is open when it closes', async () => {
     const { server } = await served();
     const requests = Array.from({ length: 10 }, drawRows);
     const answers = requests.map((rows) => infer(server, rows));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { KSERVE_ENGINE as ENGINE } from '../../../../src/deploy/targets/kserve/kserve.js';
 import type { GearPlan, PipelinePlan } from '../../../../src/formats/index.js';
+import { inWholeRun } from '../../../cases.js';
 import { CUDA, type Edit, EMULATED, examplePlan, lintOf, made, pooledAt } from '../kube/made-bundles.js';
 import { customResourceCheck, HAS_SCHEMAS } from '../kube/schemas.js';
 
@@ -71,19 +72,18 @@ describe('the files for KServe', () => {
     expect(steps.map(({ weight }) => weight)).toEqual([34, 33, 33]);
   });
 
-  it.skipIf(!HAS_SCHEMAS)(
-    'are taken by the definitions of KServe (where ../shared/targets is installed)',
-    () => {
-      const service = customResourceCheck('kserve-inferenceservice-crd.yaml.gz', 'v1beta1');
-      const graph = customResourceCheck('kserve-inferencegraph-crd.yaml', 'v1alpha1');
-      for (const of of [split, cascade])
-        for (const one of parseAllDocuments(ENGINE.files(of()).get(SERVICES) as string))
-          expect(service(one.toJS())).toEqual([]);
-      for (const one of parseAllDocuments(ENGINE.files(split()).get(GRAPHS) as string))
-        expect(graph(one.toJS())).toEqual([]);
-      expect(graph({ spec: { nodes: { root: { routerType: 'Splitter', routes: [] } } } })).not.toEqual([]);
-    },
-  );
+  // To compile these definitions takes ten seconds.
+  inWholeRun('are taken by the definitions of KServe (where ../shared/targets is installed)', ({ skip }) => {
+    skip(!HAS_SCHEMAS, 'the definitions are not there');
+    const service = customResourceCheck('kserve-inferenceservice-crd.yaml.gz', 'v1beta1');
+    const graph = customResourceCheck('kserve-inferencegraph-crd.yaml', 'v1alpha1');
+    for (const of of [split, cascade])
+      for (const one of parseAllDocuments(ENGINE.files(of()).get(SERVICES) as string))
+        expect(service(one.toJS())).toEqual([]);
+    for (const one of parseAllDocuments(ENGINE.files(split()).get(GRAPHS) as string))
+      expect(graph(one.toJS())).toEqual([]);
+    expect(graph({ spec: { nodes: { root: { routerType: 'Splitter', routes: [] } } } })).not.toEqual([]);
+  });
 });
 
 describe('a plan that KServe cannot serve', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { KUBERAY_ENGINE as ENGINE } from '../../../../src/deploy/targets/kuberay/kuberay.js';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../../../src/formats/index.js';
+import { inWholeRun } from '../../../cases.js';
 import { CUDA, type Edit, EMULATED, examplePlan, lintOf, made, pooledAt } from '../kube/made-bundles.js';
 import { customResourceCheck, HAS_SCHEMAS } from '../kube/schemas.js';
 
@@ -49,9 +50,11 @@ describe('the files for KubeRay', () => {
     expect([...new Set(report.warnings.map(({ rule }) => rule))]).toEqual(warnings);
   });
 
-  it.skipIf(!HAS_SCHEMAS)(
+  // To compile this definition takes seconds.
+  inWholeRun(
     'are taken by the definition of RayService (where ../shared/targets is installed)',
-    () => {
+    ({ skip }) => {
+      skip(!HAS_SCHEMAS, 'the definition is not there');
       const faults = customResourceCheck('kuberay-rayservice-crd.yaml.gz', 'v1');
       for (const of of [shared, cascade, pipeline])
         expect(faults(parse(ENGINE.files(of()).get(SERVICE) as string))).toEqual([]);
