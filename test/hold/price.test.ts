@@ -8,6 +8,7 @@ import { settingsAsked } from '../../src/hold/settings.js';
 import type { HoldTrial } from '../../src/hold/trial.js';
 import type { PlanBody, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 16 };
 
@@ -31,7 +32,7 @@ function atShare(problem: PooledProblem, share: number): PooledProblem | undefin
 
 it('PriceConfirmation takes the most headroom that has a plan, where what a plan lacked has none', async () => {
   let found = 0;
-  for (let seed = 1; seed <= 8; seed++) {
+  for (let seed = 1; seed <= whole(2, 8); seed++) {
     const problem = atShare(randomProblem(seed, SHAPE, { objective: 'cost', sloMargin: 0.1 }), 0.9);
     if (problem === undefined) continue;
     const rates = problem.models.map(({ rps }) => rps as number);
@@ -64,7 +65,7 @@ it('PriceConfirmation takes the most headroom that has a plan, where what a plan
 it('pricedPlan() of a plan that serves the rates answers the priced problem, and its settings have a plan', () => {
   let found = 0;
   for (const objective of ['cost', 'power'] as const)
-    for (let seed = 1; seed <= 5; seed++) {
+    for (let seed = 1; seed <= whole(2, 5); seed++) {
       const asked = randomProblem(seed, { ...SHAPE, models: 2 }, { objective, sloMargin: 0.1 });
       const problem = atShare(asked, 0.95);
       const serving = problem && planOf(servingProblem(problem));

@@ -3,6 +3,7 @@ import { randomProblem, type Shape } from '../../bench/refute/pooled/random-prob
 import { checkPlan } from '../../src/checks/index.js';
 import { asAsked, heldProblem, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 6 };
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 
 describe('settings', () => {
   it('that a problem asks for itself change nothing', () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= whole(8, 20); seed++) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.2 });
       const same = planPooled(withSettings(problem, settingsAsked(problem)), { highs });
       const plan = planPooled(problem, { highs });
@@ -23,7 +24,7 @@ describe('settings', () => {
 
   it('withhold their margin, plan no larger batch, and share by headroom', () => {
     let planned = 0;
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= whole(10, 40); seed++) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.2 });
       const settings = [
         { sloMargin: 0.1, batchFormation: 'none' as const, headroom: 1.5, mostBatch: 1 },
@@ -57,7 +58,7 @@ describe('boundPooled()', () => {
   it('is never beaten by a plan, and is undefined only where there is none', () => {
     let compared = 0;
     for (const objective of ['throughput', 'cost'] as const) {
-      for (let seed = 1; seed <= 40; seed++) {
+      for (let seed = 1; seed <= whole(10, 40); seed++) {
         const problem = randomProblem(seed, SHAPE, { objective, sloMargin: 0.2 });
         const bound = boundPooled(problem, { highs });
         const outcome = planPooled(problem, { highs });

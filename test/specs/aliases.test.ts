@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diffPlanFiles, simulatePlan, validateFiles } from '../../src/api/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { compareSpec, describedSpec, solveSpec, usedSpec } from '../../src/specs/index.js';
-import { inWholeRun, WHOLE, whole } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);

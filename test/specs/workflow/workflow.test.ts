@@ -201,7 +201,7 @@ describe('solveSpec() of workflows', () => {
     expect('plan' in again && again.plan).toEqual('plan' in solved && solved.plan);
   });
 
-  const TRACES: [string, WorkflowSpec['load'], number | undefined][] = [
+  const TRACES: [string, NonNullable<WorkflowSpec['load']>, number | undefined][] = [
     ['its whole trace', { trace: 'functions.csv' }, undefined],
     ['a window of its trace', { trace: 'functions.csv', from: '1min', to: '3min' }, undefined],
     ['a trace with shares', { trace: 'functions.csv' }, 0.5],
