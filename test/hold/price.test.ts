@@ -59,7 +59,7 @@ it('PriceConfirmation takes the most headroom that has a plan, where what a plan
     expect(isLarge(confirmed?.outcome.plan as PlanBody)).toBe(true);
     found += 1;
   }
-  expect(found).toBeGreaterThan(2);
+  expect(found).toBeGreaterThan(whole(0, 2));
 });
 
 it('pricedPlan() of a plan that serves the rates answers the priced problem, and its settings have a plan', () => {
@@ -83,5 +83,5 @@ it('pricedPlan() of a plan that serves the rates answers the priced problem, and
       });
       found += 1;
     }
-  expect(found).toBeGreaterThan(4);
+  expect(found).toBeGreaterThan(whole(1, 4));
 });

@@ -10,7 +10,7 @@ import { cases, whole } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(whole(10, 80), 500);
+const CASES = cases(whole(15, 80), 500);
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, ...samples: readonly Sample[]) =>
