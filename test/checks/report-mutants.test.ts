@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/index.js';
 import { reportFaults } from '../../src/checks/index.js';
-import { whole } from '../cases.js';
+import { WHOLE, whole } from '../cases.js';
 import { leavesOf, withLeaf } from '../leaves.js';
 
 const FOLDER = new URL('reports/', import.meta.url);

@@ -5,7 +5,7 @@ import { placedByWork } from '../../src/dyorc/placing.js';
 import type { OpenCluster, Run, RunTask } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
-import { cases, whole } from '../cases.js';
+import { cases, WHOLE, whole } from '../cases.js';
 import { chatSpec, randomSpec, resolvedSpec } from './made-specs.js';
 import { seenRequests } from './simulated.js';
 
