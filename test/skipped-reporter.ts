@@ -1,11 +1,18 @@
 import { existsSync } from 'node:fs';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
 const SHARED = new URL('../../shared/', import.meta.url);
 
-/** SkippedReporter ends a run with one line on what was skipped. */
+/** SkippedReporter ends a run with one line on what was skipped, unless tests were chosen by their names. */
 export class SkippedReporter implements Reporter {
+  private isChosen = false;
+
+  onInit({ config }: Vitest): void {
+    this.isChosen = config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
+    if (this.isChosen) return;
     const skipped = modules.map((module) => [...module.children.allTests('skipped')].length);
     const tests = skipped.reduce((sum, count) => sum + count, 0);
     if (tests === 0) return;

@@ -80,30 +80,23 @@ function leastByRows(classes: readonly ComponentOnClass[]) {
  * leastLatencyNs is the time from arrival to answer that a request needs under every plan.
  *
  * A task is executed after it was called, after the tasks whose outputs it takes, and, where it takes the request, after that has come
- * from the front. It is called after the program has thought since its last read, and no sooner than the tasks that it takes. A read
+ * from the front. It is called after the program has thought since its last read. A read
  * brings an output to the front, and so does the end, of each output that is returned. Executions take the least time of their rows;
  * loads, and transfers between devices, may take none.
  */
 export function leastLatencyNs(run: Run, least: LeastTimes): number {
   const { requestBytes, tasks } = run;
-  const calledNs = new Float64Array(tasks.length);
   const endNs = new Float64Array(tasks.length);
   const readNs = new Float64Array(tasks.length);
   const bodyNs = least.frontNs(requestBytes);
   let latencyNs = 0;
   for (const [t, { component, rows, inputs, after, thinkMs = 0, outputBytes }] of tasks.entries()) {
     const lastReadNs = after.reduce((last, read) => Math.max(last, readNs[read] as number), 0);
-    let called = lastReadNs + Math.round(thinkMs * NS_PER_MS);
-    let ready = 0;
-    for (const input of inputs) {
-      if (input === 'request') ready = Math.max(ready, bodyNs);
-      else {
-        called = Math.max(called, calledNs[input] as number);
-        ready = Math.max(ready, endNs[input] as number);
-      }
-    }
-    calledNs[t] = called;
-    endNs[t] = Math.max(called, ready) + least.executionNs(component, rows);
+    const calledNs = lastReadNs + Math.round(thinkMs * NS_PER_MS);
+    let readyNs = 0;
+    for (const input of inputs)
+      readyNs = Math.max(readyNs, input === 'request' ? bodyNs : (endNs[input] as number));
+    endNs[t] = Math.max(calledNs, readyNs) + least.executionNs(component, rows);
     readNs[t] = (endNs[t] as number) + least.frontNs(outputBytes);
     // A read that comes later is part of what it is read for.
     latencyNs = Math.max(latencyNs, endNs[t] as number);

@@ -125,6 +125,21 @@ describe('simulate() with standby devices', () => {
     expect(usedMs).toEqual([21, 4]);
   });
 
+  it('counts the delay of a device from its last activation, where it was retired before it came up', () => {
+    const changes = [
+      { atNs: 0, pool: 0, devices: 2 },
+      { atNs: 4 * MS, pool: 0, devices: 1 },
+      { atNs: 6 * MS, pool: 0, devices: 2 },
+    ];
+    const { batches, usedMs } = run([1, 2, 3], changes, { activationDelayNs: 9 * MS });
+    expect(batches).toEqual([
+      [0, 1],
+      [0, 11],
+      [1, 15],
+    ]);
+    expect(usedMs).toEqual([25, 4 + 19]);
+  });
+
   it('pays for devices until the last request has ended, though another comes up later', () => {
     const during = run([1], [{ atNs: 5 * MS, pool: 0, devices: 2 }], { activationDelayNs: 5000 * MS });
     expect([during.usedMs, during.endMs]).toEqual([[11, 6], 11]);

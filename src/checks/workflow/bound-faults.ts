@@ -149,7 +149,6 @@ function leastOfRun({ requestBytes, tasks, reads }: Run, { batches, frontNs }: L
   const holding = ({ component, rows }: Run['tasks'][number]): Batch[] =>
     (batches.get(component) ?? []).filter((batch) => batch.rows >= rows);
   const executionNs = tasks.map((task) => smallestOf(holding(task).map(({ ns }) => ns)));
-  const calledNs = tasks.map(() => 0);
   const endNs = tasks.map((_, t) => executionNs[t] as number);
   const frontOf = (t: number): number => (endNs[t] as number) + frontNs(tasks[t]?.outputBytes ?? 0);
   const bodyNs = frontNs(requestBytes);
@@ -158,18 +157,13 @@ function leastOfRun({ requestBytes, tasks, reads }: Run, { batches, frontNs }: L
     isMoved = false;
     for (const [t, { after, inputs, thinkMs = 0 }] of tasks.entries()) {
       const made = inputs.filter((input) => input !== 'request');
-      const called = largestOf([
-        largestOf([0, ...after.map(frontOf)]) + Math.round(thinkMs * NS_PER_MS),
-        ...made.map((input) => calledNs[input] as number),
-      ]);
       const begun = largestOf([
-        called,
+        largestOf([0, ...after.map(frontOf)]) + Math.round(thinkMs * NS_PER_MS),
         ...(inputs.includes('request') ? [bodyNs] : []),
         ...made.map((input) => endNs[input] as number),
       ]);
       const end = begun + (executionNs[t] as number);
-      if (called === calledNs[t] && end === endNs[t]) continue;
-      calledNs[t] = called;
+      if (end === endNs[t]) continue;
       endNs[t] = end;
       isMoved = true;
     }

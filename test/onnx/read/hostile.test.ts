@@ -87,7 +87,8 @@ function deepType(depth: number): Uint8Array {
   return small({ values: [w.message([1, 'v'], [2, type])] });
 }
 
-const CASES: [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8Array][] = [
+type Hostile = [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8Array];
+const CASES: Hostile[] = [
   ['an empty file', new Uint8Array(), /the file is empty/],
   ['text', new TextEncoder().encode('{ "model": "not this" }'), /the file is text, not ONNX: "\{ \\"model/],
   ['a ZIP archive', Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0), /ZIP archive/],
@@ -195,6 +196,13 @@ const CASES: [what: string, hostile: Uint8Array, why: RegExp, neighbour?: Uint8A
     /lies outside the model's folder: "\.\.\/secret"/,
     small({ initializers: [w.externalFloats('b', [4], { location: 'weights..bin' })] }),
   ],
+  ...['/etc/x', 'C:\\x', 'a\\..\\b', 'a/../../b'].map(
+    (location): Hostile => [
+      `external data outside the folder: ${location}`,
+      small({ initializers: [w.externalFloats('b', [4], { location })] }),
+      /lies outside the model's folder/,
+    ],
+  ),
   [
     'external data without a location',
     small({ initializers: [w.externalFloats('b', [4], {})] }),
