@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/index.js';
 import { reportFaults } from '../../src/checks/index.js';
+import { WHOLE, whole } from '../cases.js';
 import { leavesOf, withLeaf } from '../leaves.js';
 
 const FOLDER = new URL('reports/', import.meta.url);
@@ -133,18 +134,19 @@ describe('what contradicts itself in reports', () => {
     const kept = new Set<string>();
     const { least, free } = FREE[kind];
     const used = new Set<RegExp>();
-    let refused = 0;
+    let [refused, count] = [0, 0];
     for (const { name, report } of REPORTS.filter((one) => one.report.kind === kind))
       for (const { path, value } of leavesOf(report))
         for (const edit of edits(value)) {
+          if (count++ % whole(4, 1) > 0) continue;
           const known = free.find(([pattern]) => pattern.test(patternOf(path)));
           if (isRefused(withLeaf(report, path, edit))) refused += 1;
           else if (known !== undefined) used.add(known[0]);
           else kept.add(`${name}#${path}: ${value} became ${edit}`);
         }
     expect([...kept]).toEqual([]);
-    expect(refused).toBeGreaterThan(least);
+    expect(refused).toBeGreaterThan(whole(least / 5, least));
     // The list names nothing that is always refused.
-    expect(free.filter(([pattern]) => !used.has(pattern)).map(String)).toEqual([]);
+    if (WHOLE) expect(free.filter(([pattern]) => !used.has(pattern)).map(String)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MinMaxHeaps, NONE } from '../../src/collections/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
+import { whole } from '../cases.js';
 
 const COUNT = 3;
 
@@ -80,7 +81,7 @@ function expectLevels(heaps: MinMaxHeaps, heap: number, entries: readonly Entry[
 describe('MinMaxHeaps', () => {
   it.each([1, 4, 1e6])('agrees with sorted arrays over random changes, with %d different keys', (keys) => {
     let largest = 0;
-    for (let seed = 1; seed <= 6; seed++) {
+    for (let seed = 1; seed <= whole(2, 6); seed++) {
       const stream = streamOf(seed, 'min-max-heaps');
       const pair = new Pair(seed % 2 === 0 ? 5 : 300);
       for (let i = 0; i < 1500; i++) {
@@ -99,7 +100,7 @@ describe('MinMaxHeaps', () => {
 
   it('keeps all levels in order whichever item is removed, at every size up to 40', () => {
     const stream = streamOf(1, 'min-max-heaps');
-    for (let size = 1; size <= 40; size++)
+    for (let size = 1; size <= whole(20, 40); size++)
       for (let at = 0; at < size; at++) {
         const pair = new Pair(0);
         for (let item = 0; item < size; item++) pair.insert(0, item, stream.integer(size));

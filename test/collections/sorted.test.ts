@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { atOnce, sorted } from '../../src/collections/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { whole } from '../cases.js';
 
 const AT_ONCE = 1 << 17;
 
@@ -9,7 +10,7 @@ test.each([
   1,
   AT_ONCE,
   AT_ONCE + 1,
-  5 * AT_ONCE + 17,
+  whole(3, 5) * AT_ONCE + 17,
 ])('sorted() sorts %i numbers as their own sort does', (count) => {
   const { uniform } = streamOf(1, `sorted/${count}`);
   const values = Float64Array.from({ length: count }, () => Math.floor(uniform() * 1e5));
@@ -19,10 +20,10 @@ test.each([
 });
 
 test('sorted() stops so often that no piece handles more than a few hundred thousand numbers', () => {
-  const count = 9 * AT_ONCE;
+  const count = whole(4, 9) * AT_ONCE;
   const steps = sorted(Float64Array.from({ length: count }, (_, i) => (i * 7919) % 100_003));
   let pieces = 0;
   while (!steps.next().done) pieces += 1;
   // Each number is sorted once, and merged with its neighbours at most four times.
-  expect(pieces).toBeGreaterThan(count / AT_ONCE + 10);
+  expect(pieces).toBeGreaterThan(count / AT_ONCE + whole(3, 10));
 });

@@ -5,7 +5,7 @@ import { placedByWork } from '../../src/dyorc/placing.js';
 import type { OpenCluster, Run, RunTask } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
-import { cases } from '../cases.js';
+import { cases, WHOLE, whole } from '../cases.js';
 import { chatSpec, randomSpec, resolvedSpec } from './made-specs.js';
 import { seenRequests } from './simulated.js';
 
@@ -98,7 +98,7 @@ describe('requestWorkNs()', () => {
 });
 
 describe('boundSample()', () => {
-  const CASES = cases(12, 400);
+  const CASES = cases(whole(3, 12), 400);
 
   it('is passed by no scheduler on random samples: not by any request, nor by the mean', () => {
     let tight = 0;
@@ -122,7 +122,7 @@ describe('boundSample()', () => {
       }
     }
     // A bound that nothing comes near would say little.
-    expect(tight).toBeGreaterThan(0);
+    if (WHOLE) expect(tight).toBeGreaterThan(0);
   });
 
   it('holds of devices: whatever serves the sample in time, or as soon as can be, has as many', () => {

@@ -17,7 +17,7 @@ import { placementsOf } from '../../src/gearplan/placement.js';
 import { relaxedBound } from '../../src/gearplan/ranked-placement.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases, inWholeRun, seeds } from '../cases.js';
+import { cases, inWholeRun, seeds, whole } from '../cases.js';
 import { arrivalsOf, randomFamily, randomProblem } from './families.js';
 
 let highs: HighsEngine;
@@ -70,7 +70,7 @@ function searchedOf(problem: GearProblem): LoadedCascades {
 describe('The MILP of placements', () => {
   it('has the accuracy of the best of all placements, and its placement is one of those', () => {
     const seen = { below: 0, infeasible: 0 };
-    for (const seed of seeds(60, 600)) {
+    for (const seed of seeds(whole(15, 60), 600)) {
       const searched = searchedOf(tightProblem(seed));
       const best = bestOfAll(searched);
       const solved = placementSolver(highs)(searched, { kind: 'accuracy' });
@@ -85,12 +85,14 @@ describe('The MILP of placements', () => {
       expect(solved.placement).toHaveLength(searched.problem.devices);
       if (best < relaxedBound(searched) - 1e-9) seen.below += 1;
     }
-    expect(Math.min(seen.below, seen.infeasible), JSON.stringify(seen)).toBeGreaterThan(cases(5, 50));
+    expect(Math.min(seen.below, seen.infeasible), JSON.stringify(seen)).toBeGreaterThan(
+      cases(whole(0, 5), 50),
+    );
   });
 
   it('has the fewest devices that reach an accuracy on some placement', () => {
     const seen = new Set<number>();
-    for (const seed of seeds(40, 400)) {
+    for (const seed of seeds(whole(10, 40), 400)) {
       const problem = tightProblem(seed);
       const searched = searchedOf(problem);
       const { accuracy } = searched.frontier[Math.floor(((seed % 4) * searched.frontier.length) / 4)]!;
@@ -108,11 +110,11 @@ describe('The MILP of placements', () => {
       expect(solved.placement).toHaveLength(least);
       seen.add(least);
     }
-    expect(seen.size).toBeGreaterThan(3);
+    expect(seen.size).toBeGreaterThan(whole(1, 3));
   });
 
   it('proves a bound that is not below the best placement also where it may do no work', () => {
-    for (const seed of seeds(40, 400)) {
+    for (const seed of seeds(whole(10, 40), 400)) {
       const searched = searchedOf(tightProblem(seed));
       const solved = placementSolver(highs, 0)(searched, { kind: 'accuracy' });
       if (solved === 'infeasible') expect(bestOfAll(searched)).toBeLessThan(0);
@@ -143,7 +145,7 @@ describe('A search with the MILP of placements', () => {
     'has no looser bound than one without, no fewer right answers, and a bound that no plan surpasses',
     () => {
       const seen = { tighter: 0, better: 0 };
-      for (const seed of seeds(6, 40)) {
+      for (const seed of seeds(whole(2, 6), 40)) {
         const problem = many(seed);
         expect(placementsOf(problem.models, problem)).toBeUndefined();
         const solved = mostAccurate(problem, { arrivalsOf, solvePlacement: placementSolver(highs) });
@@ -157,7 +159,7 @@ describe('A search with the MILP of placements', () => {
         seen.tighter += solved.choice.bound < listed.choice.bound - 1e-9 ? 1 : 0;
         seen.better += solved.choice.accuracy > listed.choice.accuracy + 1e-9 ? 1 : 0;
       }
-      expect(seen.tighter, JSON.stringify(seen)).toBeGreaterThan(cases(1, 10));
+      expect(seen.tighter, JSON.stringify(seen)).toBeGreaterThan(cases(whole(0, 1), 10));
     },
   );
 
@@ -172,7 +174,7 @@ describe('A search with the MILP of placements', () => {
 
   it('for the fewest devices begins with those that some placement needs', () => {
     let higher = 0;
-    for (const seed of seeds(40, 300)) {
+    for (const seed of seeds(whole(10, 40), 300)) {
       const problem = { ...tightProblem(seed), devices: 12 };
       const { accuracy } = cascadeSpace(problem).cascades[2] ?? { accuracy: 0 };
       const asked = { problem, objective: 'devices' as const, accuracy, arrivalsOf };
@@ -184,6 +186,6 @@ describe('A search with the MILP of placements', () => {
       expect(without.solution.value).toBeGreaterThanOrEqual(solved.solution.bound);
       higher += solved.solution.bound > without.solution.bound ? 1 : 0;
     }
-    expect(higher).toBeGreaterThan(cases(1, 10));
+    expect(higher).toBeGreaterThan(cases(whole(0, 1), 10));
   });
 });

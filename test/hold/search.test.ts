@@ -12,7 +12,7 @@ import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, planPooled } from '../../src/milp/index.js';
-import { seeds, whole } from '../cases.js';
+import { inWholeRun, seeds, WHOLE, whole } from '../cases.js';
 
 const SHAPE: Shape = {
   classes: 2,
@@ -156,6 +156,7 @@ describe('searchHeld() for throughput', () => {
       'moving',
       'confirming',
     ]);
+    if (!WHOLE) return;
     const priced = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
     const inOrder = await phases(priced);
     expect(inOrder).toEqual(expect.arrayContaining(['trying', 'ranking', 'confirming', 'lowering']));
@@ -347,39 +348,50 @@ describe('searchHeld() for a price', () => {
     expect(found).toBeGreaterThan(whole(0, 2));
   });
 
-  it('gives a plan for which no other margin and headroom of one model gives a cheaper one that holds', async () => {
-    let found = 0;
-    let lowered = 0;
-    // The eleventh small one has a first confirmed plan that is dearer than another that holds.
-    for (const seed of whole([11], seeds(8, 8))) {
-      const problem = randomProblem(seed, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
-      let first: number | undefined;
-      const base = tools();
-      // The few runs of a trial say too little, so that more headroom is asked for than is needed.
-      const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
-        plans.map(({ plan }) => ({
-          heldRps: heldOf(plan).map((rps) => 0.85 * rps),
-          attainment: [],
-          requests: 1,
-        }));
-      const promised = async (plan: RatedPlan, seeds: readonly number[]) => {
-        first ??= plan.plan.objective.value;
-        return base.promised(plan, seeds);
-      };
-      const outcome = await searchHeld(problem, { ...QUESTION, mostTrials: 8 }, { ...base, held, promised });
-      if (outcome.status !== 'held') continue;
-      found += 1;
-      const { value } = outcome.plan.objective;
-      if (value < (first ?? 0)) lowered += 1;
-      expect(value).toBeLessThanOrEqual(first as number);
-      const settings = (outcome.plan.hold?.models ?? []) as unknown as ModelSetting[];
-      expect(cheapestNear(problem, settings)).toBeGreaterThanOrEqual(value * (1 - 1e-9));
-    }
-    expect(found).toBeGreaterThan(whole(0, 3));
-    expect(lowered).toBeGreaterThan(0);
-  });
+  inWholeRun(
+    'gives a plan for which no other margin and headroom of one model gives a cheaper one that holds',
+    async () => {
+      let found = 0;
+      let lowered = 0;
+      // The eleventh small one has a first confirmed plan that is dearer than another that holds.
+      for (const seed of whole([11], seeds(8, 8))) {
+        const problem = randomProblem(
+          seed,
+          { ...SHAPE, mostGpus: 12 },
+          { objective: 'cost', sloMargin: 0.4 },
+        );
+        let first: number | undefined;
+        const base = tools();
+        // The few runs of a trial say too little, so that more headroom is asked for than is needed.
+        const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
+          plans.map(({ plan }) => ({
+            heldRps: heldOf(plan).map((rps) => 0.85 * rps),
+            attainment: [],
+            requests: 1,
+          }));
+        const promised = async (plan: RatedPlan, seeds: readonly number[]) => {
+          first ??= plan.plan.objective.value;
+          return base.promised(plan, seeds);
+        };
+        const outcome = await searchHeld(
+          problem,
+          { ...QUESTION, mostTrials: 8 },
+          { ...base, held, promised },
+        );
+        if (outcome.status !== 'held') continue;
+        found += 1;
+        const { value } = outcome.plan.objective;
+        if (value < (first ?? 0)) lowered += 1;
+        expect(value).toBeLessThanOrEqual(first as number);
+        const settings = (outcome.plan.hold?.models ?? []) as unknown as ModelSetting[];
+        expect(cheapestNear(problem, settings)).toBeGreaterThanOrEqual(value * (1 - 1e-9));
+      }
+      expect(found).toBeGreaterThan(whole(0, 3));
+      expect(lowered).toBeGreaterThan(0);
+    },
+  );
 
-  it('plans again with more headroom where other seeds do not confirm the rates', async () => {
+  inWholeRun('plans again with more headroom where other seeds do not confirm the rates', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
     const strict = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
       heldRps: heldOf(plan).map((rps) => 0.9 * rps),
@@ -394,7 +406,7 @@ describe('searchHeld() for a price', () => {
     else expect(outcome.status).toBe('not-held');
   });
 
-  it('judges every plan by seeds of its own, and says by which the plan was confirmed', async () => {
+  inWholeRun('judges every plan by seeds of its own, and says by which the plan was confirmed', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
     const judged: (readonly number[])[] = [];
     const promised = async ({ plan }: RatedPlan, seeds: readonly number[]): Promise<HeldRates> => {
@@ -408,7 +420,7 @@ describe('searchHeld() for a price', () => {
     if (outcome.status === 'held') expect(outcome.plan.hold?.runs.seeds).toEqual(judged.at(-1));
   });
 
-  it('raises headroom step by step where small plans hold small shares', async () => {
+  inWholeRun('raises headroom step by step where small plans hold small shares', async () => {
     let found = 0;
     for (const seed of seeds(whole(1, 3), 3)) {
       const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
@@ -440,17 +452,20 @@ describe('searchHeld() for a price', () => {
     expect(found).toBeGreaterThan(0);
   });
 
-  it('gives the plan that was confirmed before the time was over, and else says that it did not end', async () => {
-    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
-    const usual = await searchHeld(problem, QUESTION, tools());
-    expect(usual).toMatchObject({ status: 'held', isCut: false });
-    const none = await searchHeld(problem, QUESTION, tools({ promised: async () => undefined }));
-    expect(none).toEqual({ status: 'unfinished' });
-    const unranked = await searchHeld(problem, QUESTION, tools({ ranked: async () => undefined }));
-    expect(unranked).toMatchObject({ status: 'held', isCut: true });
-    const cutAfter = tools({ plans: async (problems) => (await tools().plans(problems)).map(asTimed) });
-    expect(await searchHeld(problem, QUESTION, cutAfter)).toMatchObject({ status: 'held', isCut: true });
-  });
+  inWholeRun(
+    'gives the plan that was confirmed before the time was over, and else says that it did not end',
+    async () => {
+      const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+      const usual = await searchHeld(problem, QUESTION, tools());
+      expect(usual).toMatchObject({ status: 'held', isCut: false });
+      const none = await searchHeld(problem, QUESTION, tools({ promised: async () => undefined }));
+      expect(none).toEqual({ status: 'unfinished' });
+      const unranked = await searchHeld(problem, QUESTION, tools({ ranked: async () => undefined }));
+      expect(unranked).toMatchObject({ status: 'held', isCut: true });
+      const cutAfter = tools({ plans: async (problems) => (await tools().plans(problems)).map(asTimed) });
+      expect(await searchHeld(problem, QUESTION, cutAfter)).toMatchObject({ status: 'held', isCut: true });
+    },
+  );
 
   it('says how near it came where no plan holds the rates', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
@@ -486,31 +501,34 @@ describe('searchHeld() for a price', () => {
     expect(found).toBeGreaterThan(whole(0, 2));
   });
 
-  it('finds a plan for nearly all that the search for throughput holds, and one that passes its check', async () => {
-    let found = 0;
-    for (const seed of seeds(whole(1, 3), 3)) {
-      const asked = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.4 });
-      const planner = { ...asked.planner, objective: 'throughput' as const };
-      const most = await searchHeld({ ...asked, planner }, QUESTION, tools());
-      if (most.status !== 'held') continue;
-      for (const share of whole([0.999], [0.99, 0.999])) {
-        const value = share * (most.plan.hold?.value as number);
-        const models = asked.models.map((model) => ({ ...model, rps: value * model.weight }));
-        const problem = { ...asked, models };
-        const outcome = await searchHeld(problem, QUESTION, tools());
-        if (outcome.status !== 'held') throw new Error(`${seed} at ${share}: ${outcome.status}`);
-        found += 1;
-        const { plan } = outcome;
-        expect(checkedOutcome({ ...outcome.outcome, plan }, heldProblem(problem, plan))).toBeTruthy();
-        expect(promiseFaults(plan).filter(({ path }) => path !== '/hold/runs/durationS')).toEqual([]);
-        const held = heldOf(plan);
-        models.forEach(({ rps }, m) => {
-          expect(held[m]).toBeGreaterThanOrEqual(rps * (1 - 1e-9));
-        });
+  inWholeRun(
+    'finds a plan for nearly all that the search for throughput holds, and one that passes its check',
+    async () => {
+      let found = 0;
+      for (const seed of seeds(whole(1, 3), 3)) {
+        const asked = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.4 });
+        const planner = { ...asked.planner, objective: 'throughput' as const };
+        const most = await searchHeld({ ...asked, planner }, QUESTION, tools());
+        if (most.status !== 'held') continue;
+        for (const share of whole([0.999], [0.99, 0.999])) {
+          const value = share * (most.plan.hold?.value as number);
+          const models = asked.models.map((model) => ({ ...model, rps: value * model.weight }));
+          const problem = { ...asked, models };
+          const outcome = await searchHeld(problem, QUESTION, tools());
+          if (outcome.status !== 'held') throw new Error(`${seed} at ${share}: ${outcome.status}`);
+          found += 1;
+          const { plan } = outcome;
+          expect(checkedOutcome({ ...outcome.outcome, plan }, heldProblem(problem, plan))).toBeTruthy();
+          expect(promiseFaults(plan).filter(({ path }) => path !== '/hold/runs/durationS')).toEqual([]);
+          const held = heldOf(plan);
+          models.forEach(({ rps }, m) => {
+            expect(held[m]).toBeGreaterThanOrEqual(rps * (1 - 1e-9));
+          });
+        }
       }
-    }
-    expect(found).toBeGreaterThan(whole(0, 3));
-  });
+      expect(found).toBeGreaterThan(whole(0, 3));
+    },
+  );
 
   it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });

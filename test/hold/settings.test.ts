@@ -4,6 +4,7 @@ import { checkPlan } from '../../src/checks/index.js';
 import { asAsked, heldProblem, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { boundPooled, planPooled } from '../../src/milp/index.js';
+import { whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 6 };
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
 
 describe('settings', () => {
   it('that a problem asks for itself change nothing', () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= whole(8, 20); seed++) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.2 });
       const same = planPooled(withSettings(problem, settingsAsked(problem)), { highs });
       const plan = planPooled(problem, { highs });
@@ -24,7 +25,7 @@ describe('settings', () => {
 
   it('withhold their margin, plan no larger batch, and share by headroom', () => {
     let planned = 0;
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= whole(10, 40); seed++) {
       const problem = randomProblem(seed, SHAPE, { sloMargin: 0.2 });
       const settings = [
         { sloMargin: 0.1, batchFormation: 'none' as const, headroom: 1.5, mostBatch: 1 },
@@ -50,7 +51,7 @@ describe('settings', () => {
       expect(checkPlan(asked, heldProblem(problem, { hold }))).toEqual([]);
       expect(asked.objective.bound).toBeGreaterThanOrEqual(asked.objective.value);
     }
-    expect(planned).toBeGreaterThan(10);
+    expect(planned).toBeGreaterThan(whole(3, 10));
   });
 });
 
@@ -58,7 +59,7 @@ describe('boundPooled()', () => {
   it('is never beaten by a plan, and is undefined only where there is none', () => {
     let compared = 0;
     for (const objective of ['throughput', 'cost'] as const) {
-      for (let seed = 1; seed <= 40; seed++) {
+      for (let seed = 1; seed <= whole(10, 40); seed++) {
         const problem = randomProblem(seed, SHAPE, { objective, sloMargin: 0.2 });
         const bound = boundPooled(problem, { highs });
         const outcome = planPooled(problem, { highs });
@@ -69,6 +70,6 @@ describe('boundPooled()', () => {
         else expect(bound).toBeLessThanOrEqual(value * (1 + 1e-9));
       }
     }
-    expect(compared).toBeGreaterThan(30);
+    expect(compared).toBeGreaterThan(whole(10, 30));
   });
 });

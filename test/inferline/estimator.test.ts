@@ -13,7 +13,7 @@ import { INFERLINE_POLICY, type Pool, StageLocalCore } from '../../src/serving/i
 import { drawnFates } from '../../src/simulation/fates.js';
 import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';
-import { cases } from '../cases.js';
+import { cases, WHOLE } from '../cases.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
@@ -135,7 +135,7 @@ function mergesEdges({ plan }: Case): boolean {
   return new Set(ends).size < ends.length;
 }
 
-const CASES = cases(300, 10_000);
+const CASES = cases(WHOLE ? 300 : 60, 10_000);
 
 describe('estimatorOf()', () => {
   it('gives every request the latency that the simulator gives it under the scheduler inferline', () => {

@@ -6,7 +6,7 @@ import { streamOf } from '../../src/random/index.js';
 import { cases, whole } from '../cases.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(whole(75, 150), 1000);
+const CASES = cases(whole(20, 150), 1000);
 
 const candidate = (device: string, hourlyCost: number, [fixed, row]: readonly [number, number]) => ({
   device,

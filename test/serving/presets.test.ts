@@ -3,7 +3,7 @@ import { planTopologyOf, topologyOf } from '../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../src/random/index.js';
 import { ROOM_FIRST_POLICY, StageLocalCore, type StageLocalPolicy } from '../../src/serving/index.js';
 import { ENGINE_POLICIES, PARD_POLICIES } from '../../src/serving/stage-local/index.js';
-import { seeds } from '../cases.js';
+import { seeds, WHOLE, whole } from '../cases.js';
 import { gearPlan } from '../gear-plans.js';
 import { surviveDagStorm } from './dag-storm.js';
 import { planOf } from './plans.js';
@@ -98,13 +98,13 @@ function served(seed: number, policy: StageLocalPolicy): Ended[] {
 
 describe.each(Object.entries(PRESETS))('%s', (name, policy) => {
   it('breaks no rule on random DAGs in which anything goes wrong', () => {
-    for (const seed of seeds(6, 400)) surviveDagStorm(1000 * (seed % 7) + seed, policy);
+    for (const seed of seeds(whole(1, 6), 400)) surviveDagStorm(1000 * (seed % 7) + seed, policy);
   });
 
   it('breaks no rule on the chains of a pooled plan whose devices are lost, some for good', () => {
     // What is never dropped waits for devices that never come.
     const isOver = policy.drop.kind !== 'never';
-    for (const seed of seeds(2, 60))
+    for (const seed of seeds(whole(1, 2), 60))
       surviveStorm(seed, pooled, [150, 400, 900][seed % 3]!, {
         makeCore: coreOf(policy, seed),
         ...(isOver ? {} : { comesBack: true }),
@@ -113,9 +113,9 @@ describe.each(Object.entries(PRESETS))('%s', (name, policy) => {
 
   it('breaks no rule on a cascade whose gears are switched', () => {
     const outcomes = new Set(
-      seeds(3, 150).flatMap((seed) => served(seed, policy).map(({ outcome }) => outcome)),
+      seeds(whole(1, 3), 150).flatMap((seed) => served(seed, policy).map(({ outcome }) => outcome)),
     );
     expect(outcomes.has('inTime')).toBe(true);
-    if (name !== 'naive') expect(outcomes.has('dropped')).toBe(true);
+    if (WHOLE && name !== 'naive') expect(outcomes.has('dropped')).toBe(true);
   });
 });

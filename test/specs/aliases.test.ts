@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diffPlanFiles, simulatePlan, validateFiles } from '../../src/api/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { compareSpec, describedSpec, solveSpec, usedSpec } from '../../src/specs/index.js';
-import { inWholeRun } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -74,7 +74,10 @@ async function refusal(promise: Promise<unknown>): Promise<{ path: string; messa
   );
 }
 
-describe.each(KINDS)('a class of a %s spec that is an alias', (kind) => {
+/** Gears take seconds to be planned, and are left to the whole run. */
+const PLANNED = whole(['pooled', 'pipeline'], KINDS);
+
+describe.each(PLANNED)('a class of a %s spec that is an alias', (kind) => {
   it('is planned with the figures of its class at its own price, and is validated, simulated and told by diff', async () => {
     const plan = at(`${kind}.plan.json`);
     const solved = await solveSpec(await written(kind, CLUSTER), { output: plan });

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeMaterial } from '../../bench/fuzz/material.js';
 import {
   BUNDLE_MANIFEST,
@@ -12,18 +12,24 @@ import {
   sha256Of,
 } from '../../src/formats/index.js';
 import { writeFamily } from '../cascade-specs.js';
-import { fewOf, inWholeRun, whole } from '../cases.js';
+import { fewOf, inWholeRun, WHOLE, whole } from '../cases.js';
 import { PLAN_PROGRAM, plan } from '../cli/plan.js';
 import { gearPlan } from '../gear-plans.js';
 import { withLeaf } from '../leaves.js';
 
+let made: string;
 let root: string;
 let folder: string;
 
+beforeAll(async () => {
+  made = await mkdtemp(join(tmpdir(), 'inferplan-made-'));
+  await writeMaterial(join(made, 'material'));
+});
+afterAll(() => rm(made, { recursive: true, force: true }));
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'inferplan-confirm-'));
   folder = join(root, 'material');
-  await writeMaterial(folder);
+  await cp(join(made, 'material'), folder, { recursive: true, preserveTimestamps: true });
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -216,7 +222,10 @@ const EDITED: [string, unknown, RegExp][] = [
 ];
 
 it('plan validate and plan simulate confirm gear plans as they are, with and without limited work, and refuse each edited field', async () => {
-  const spec = await writeFamily(folder);
+  const spec = await writeFamily(
+    folder,
+    whole({ load: { maxRps: 400, ranges: 1 }, planner: { method: 'dynba' } }, {}),
+  );
   const at = join(folder, 'gears.json');
   const ran = (command: string[]) => plan(command, { cwd: folder });
   const simulated = () => ran(['simulate', 'gears.json', '--rps', '20', '--duration', '1s']);
@@ -231,20 +240,21 @@ it('plan validate and plan simulate confirm gear plans as they are, with and wit
     expect(await simulated()).toMatchObject({ code: 0 });
   }
   const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
-  for (const [path, value, words] of fewOf(EDITED, 3)) {
+  for (const [path, value, words] of fewOf(EDITED, 1)) {
     await writeFile(at, JSON.stringify(withLeaf(made, path, value)));
     for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
       expect(stderr, path).toMatch(words);
       expect(code, path).toBe(2);
     }
   }
+  if (!WHOLE) return;
   // Only the runs of the promise say how long requests take.
   await writeFile(at, JSON.stringify(withLeaf(made, '/gears/0/p95Ms', 1)));
   expect((await ran(['validate', 'gears.json'])).stderr).toContain('/gears/0/p95Ms: is 1; its spec');
   // Only the search knows how near the plan is to the best one.
   const { value, bound, gap } = made.objective;
   // Plans of today and of older versions say the gap of an accuracy by the value and by the bound.
-  for (const told of whole([1 / value - 1], [1 / value - 1, 1 - value])) {
+  for (const told of [1 / value - 1, 1 - value]) {
     const objective = { ...made.objective, bound: 1, gap: told };
     await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));
     expect((await ran(['validate', 'gears.json'])).stderr).toContain(
@@ -311,12 +321,15 @@ describe('what a plan is not checked against', () => {
     const all = ['spec', 'cluster', 'profiles'];
     for (const command of SIMULATED) {
       expect(await told(...command)).toEqual({ checked: all });
+    }
+    for (const command of fewOf(SIMULATED, 1)) {
       expect((await ran(...command, '--strict')).code).toBe(0);
       expect((await ran(...command)).stderr).not.toContain('not checked');
     }
     await rename(join(folder, 'spec.yaml'), join(folder, 'old.yaml'));
-    for (const command of SIMULATED) {
+    for (const command of SIMULATED)
       expect(await told(...command)).toEqual({ checked: ['cluster', 'profiles'], unchecked: ['spec'] });
+    for (const command of fewOf(SIMULATED, 1)) {
       expect((await ran(...command)).stderr).toContain('the plan is not checked against its spec: ');
       const strict = await ran(...command, '--strict');
       expect(strict.code).toBe(7);
@@ -367,39 +380,42 @@ describe('what a plan is not checked against', () => {
     }
   });
 
-  it('is the spec alone where it came on stdin: the cluster that the plan names is compared, and must be as it was', async () => {
-    const cluster = join(folder, 'cluster.yaml');
-    const text = await readFile(join(folder, 'spec.yaml'), 'utf8');
-    spawnSync(process.execPath, [PLAN_PROGRAM, 'solve', '-', '-o', 'of-stdin.json'], {
-      cwd: folder,
-      input: text,
-    });
-    const kept = await readFile(cluster, 'utf8');
-    const read = async (command: string) =>
-      JSON.parse((await ran(command, 'of-stdin.json', '--json')).stdout);
-    const open = { checked: ['cluster', 'profiles'], unchecked: ['spec'] };
-    expect(await read('validate')).toMatchObject({ files: [{ ok: true, ...open }] });
-    expect(await read('simulate')).toMatchObject(open);
-    const made = JSON.parse(await readFile(join(folder, 'of-stdin.json'), 'utf8')) as PooledPlan;
-    const edited = withLeaf(made, '/cluster/networkGbps', 77);
-    await writeFile(join(folder, 'edited.json'), JSON.stringify(edited));
-    for (const command of ['validate', 'simulate'])
-      expect(await ran(command, 'edited.json')).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('/cluster/networkGbps: is 77; its cluster gives'),
+  inWholeRun(
+    'is the spec alone where it came on stdin: the cluster that the plan names is compared, and must be as it was',
+    async () => {
+      const cluster = join(folder, 'cluster.yaml');
+      const text = await readFile(join(folder, 'spec.yaml'), 'utf8');
+      spawnSync(process.execPath, [PLAN_PROGRAM, 'solve', '-', '-o', 'of-stdin.json'], {
+        cwd: folder,
+        input: text,
       });
-    await writeFile(cluster, `${kept}\n# changed\n`);
-    const changed = await ran('validate', 'of-stdin.json');
-    expect([changed.code, changed.stderr]).toEqual([
-      6,
-      expect.stringMatching(
-        /^error: Cannot check of-stdin\.json against its inputs: cluster\.yaml: has changed/,
-      ),
-    ]);
-    expect(await read('simulate')).toMatchObject({ checked: ['profiles'], unchecked: ['spec', 'cluster'] });
-    await rm(cluster);
-    expect((await ran('validate', 'of-stdin.json')).code).toBe(7);
-  });
+      const kept = await readFile(cluster, 'utf8');
+      const read = async (command: string) =>
+        JSON.parse((await ran(command, 'of-stdin.json', '--json')).stdout);
+      const open = { checked: ['cluster', 'profiles'], unchecked: ['spec'] };
+      expect(await read('validate')).toMatchObject({ files: [{ ok: true, ...open }] });
+      expect(await read('simulate')).toMatchObject(open);
+      const made = JSON.parse(await readFile(join(folder, 'of-stdin.json'), 'utf8')) as PooledPlan;
+      const edited = withLeaf(made, '/cluster/networkGbps', 77);
+      await writeFile(join(folder, 'edited.json'), JSON.stringify(edited));
+      for (const command of ['validate', 'simulate'])
+        expect(await ran(command, 'edited.json')).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('/cluster/networkGbps: is 77; its cluster gives'),
+        });
+      await writeFile(cluster, `${kept}\n# changed\n`);
+      const changed = await ran('validate', 'of-stdin.json');
+      expect([changed.code, changed.stderr]).toEqual([
+        6,
+        expect.stringMatching(
+          /^error: Cannot check of-stdin\.json against its inputs: cluster\.yaml: has changed/,
+        ),
+      ]);
+      expect(await read('simulate')).toMatchObject({ checked: ['profiles'], unchecked: ['spec', 'cluster'] });
+      await rm(cluster);
+      expect((await ran('validate', 'of-stdin.json')).code).toBe(7);
+    },
+  );
 
   it('is told after a contradiction, which is refused with 2 before inputs are looked for', async () => {
     const made = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;

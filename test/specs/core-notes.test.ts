@@ -7,6 +7,7 @@ import type { OpenCluster, Profile } from '../../src/formats/index.js';
 import { hereNotes, serverNotes } from '../../src/specs/core-notes.js';
 import { solveSpec, solveTogether } from '../../src/specs/index.js';
 import { writeFamily } from '../cascade-specs.js';
+import { inWholeRun } from '../cases.js';
 
 const EXAMPLES = new URL('../../examples', import.meta.url).pathname;
 
@@ -159,7 +160,7 @@ planner: { method: inferline }
     for (const plan of solved.plans) expect(plan.notes?.join()).toContain('of them on one server');
   });
 
-  it('or gears', async () => {
+  inWholeRun('or gears', async () => {
     const cluster = { devices: { V100: { count: 2, perServer: 2 } }, networkGbps: 10 };
     const spec = await writeFamily(folder, { cluster });
     for (const name of ['small', 'middle', 'large']) await measuredElsewhere(`${name}.json`);

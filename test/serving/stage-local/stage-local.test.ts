@@ -12,7 +12,7 @@ import {
   type StageLocalPolicy,
 } from '../../../src/serving/index.js';
 import { arrivalTimes } from '../../../src/workload/index.js';
-import { cases } from '../../cases.js';
+import { cases, fewOf, whole } from '../../cases.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { randomPolicy } from '../random-policies.js';
 import { surviveStorm } from '../storm.js';
@@ -112,7 +112,7 @@ describe('StageLocalCore, watched from outside', () => {
   });
 
   it('ends every request once under any policy, through outages, failures and cancels', () => {
-    for (let seed = 1; seed <= cases(30, 600); seed++) {
+    for (let seed = 1; seed <= cases(whole(8, 30), 600); seed++) {
       const stream = streamOf(seed, 'any');
       const policy = randomPolicy(stream);
       const arrivals = poisson(100 + 1500 * stream.uniform(), 0.1, seed).map((arrival) => ({
@@ -145,7 +145,7 @@ describe('StageLocalCore, watched from outside', () => {
   });
 
   it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
-    for (let seed = 1; seed <= cases(15, 40); seed++) {
+    for (let seed = 1; seed <= cases(whole(4, 15), 40); seed++) {
       const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();
       surviveStorm(seed, pooled, rps, { shed: seed % 2 === 0 });
     }
@@ -193,7 +193,7 @@ describe('StageLocalCore, watched from outside', () => {
 
   it('matches M/D/1 (mean wait ρ/(2(1 − ρ)) services) with one server, no batching and no dropping', () => {
     const policy: Partial<StageLocalPolicy> = { drop: { kind: 'never' }, formation: { kind: 'eager' } };
-    for (const load of [0.5, 0.8]) {
+    for (const load of whole([0.5], [0.5, 0.8])) {
       const { ended } = runVirtual({ topology: one(1000, 1e5), arrivals: poisson(load * 1000, 50), policy });
       const wait = ended.reduce((sum, e) => sum + e.at - e.arrivedAt - MS, 0) / ended.length / MS;
       expect(Math.abs(wait / (load / (2 * (1 - load))) - 1)).toBeLessThan(0.04);
@@ -372,7 +372,7 @@ describe('StageLocalCore, answering late in the background', () => {
   });
 
   it('delays requests that can be in time by no more than a batch already begun', () => {
-    for (const load of [0.3, 0.5, 0.7]) {
+    for (const load of whole([0.5], [0.3, 0.5, 0.7])) {
       const run = (policy: Partial<StageLocalPolicy>) =>
         runVirtual({ topology: pooled, arrivals: poisson(load * 1020, 20), policy, shed: true }).ended;
       const [background, dropping] = [run(BACKGROUND), run(NO_LATE)];
@@ -407,7 +407,7 @@ describe('StageLocalCore.wouldDrop()', () => {
 
   it('refuses, under overload, many of the requests that would be dropped, and costs no goodput', () => {
     for (const [name, topology] of Object.entries(shapes)) {
-      for (const kind of ['hopeless', 'full-batch', 'expired'] as const) {
+      for (const kind of fewOf(['hopeless', 'full-batch', 'expired'] as const, 1)) {
         const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
         const policy = {
           ...WAITING,

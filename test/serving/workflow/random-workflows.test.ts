@@ -61,7 +61,7 @@ function tight(shape: Shape, stream: Stream): Shape {
 
 describe('a core of dynamic workflows', () => {
   it.each(Object.keys(POLICIES))('ends every request once and breaks no rule, as %s', (name) => {
-    for (let seed = 0; seed < cases(whole(6, 20), 300); seed++) {
+    for (let seed = 0; seed < cases(whole(2, 20), 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -82,7 +82,7 @@ describe('a core of dynamic workflows', () => {
 
   it.each(Object.keys(POLICIES))('ends every request once whatever goes wrong, as %s', (name) => {
     const all = { dropped: 0, failed: 0, left: 0 };
-    for (let seed = 0; seed < cases(whole(6, 20), 300); seed++) {
+    for (let seed = 0; seed < cases(whole(2, 20), 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -110,11 +110,11 @@ describe('a core of dynamic workflows', () => {
       all.failed += failed;
       all.left += left;
     }
-    for (const count of Object.values(all)) expect(count).toBeGreaterThan(5);
+    for (const count of Object.values(all)) expect(count).toBeGreaterThan(whole(0, 5));
   });
 
   it.each(Object.keys(POLICIES))('lets no request wait for ever where memory is scarce, as %s', (name) => {
-    for (let seed = 0; seed < cases(whole(8, 30), 400); seed++) {
+    for (let seed = 0; seed < cases(whole(3, 30), 400); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = tight(randomShape(stream), stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));

@@ -13,10 +13,12 @@ import type {
   SimulationReport,
 } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
-import { inWholeRun } from '../../cases.js';
+import { inWholeRun, WHOLE, whole } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
+/** How many draws a plan's sample has, which all take as long. */
+const DRAWS = whole(2, 3);
 const FIXED = ['device', 'batch', 'replicas', 'standby'] as const;
 const TWO: PipelineApplication[] = [
   { name: 'live', sloMs: 60, share: 0.25 },
@@ -43,8 +45,8 @@ async function asked(applications: PipelineApplication[], method?: 'inferline' |
     delete spec.shared;
     for (const stage of spec.stages) for (const key of FIXED) delete stage[key];
     Object.assign(spec, {
-      planner: { method, draws: 3 },
-      load: { arrivals: 'gamma', rps: 400, cv: 2, duration: '5s' },
+      planner: { method, draws: DRAWS },
+      load: { arrivals: 'gamma', rps: 400, cv: 2, duration: whole('2s', '5s') },
     });
     delete spec.rps;
   }
@@ -65,15 +67,15 @@ async function simulated(...options: string[]): Promise<SimulationReport> {
 }
 
 describe('a pipeline with applications', () => {
-  for (const method of ['inferline', 'exact'] as const)
+  for (const method of whole(['inferline'] as const, ['inferline', 'exact'] as const))
     it(`is planned by ${method} so that each meets the attainment within its own SLO, as simulations count`, async () => {
       await asked(TWO, method);
       const made = await solved();
       expect(made).toMatchObject({ version: '1.3', sloMs: 60 });
       expect(made.applications?.map(({ sample: _, ...one }) => one)).toEqual(TWO);
       const counted = TWO.map(() => ({ arrived: 0, inTime: 0, least: 1 }));
-      for (const seed of ['1', '2', '3']) {
-        const report = await simulated('--seed', seed);
+      for (let seed = 1; seed <= DRAWS; seed++) {
+        const report = await simulated('--seed', String(seed));
         report.models.forEach(({ requests: { arrived, inTime, attainment } }, k) => {
           const own = counted[k] as (typeof counted)[number];
           own.arrived += arrived;
@@ -91,12 +93,13 @@ describe('a pipeline with applications', () => {
       const inTime = counted.reduce((sum, one) => sum + one.inTime, 0);
       expect(made.sample?.attainment).toBeCloseTo(inTime / (made.sample?.requests as number), 12);
       expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+      if (!WHOLE) return;
       const again = await readFile(at('plan.json'), 'utf8');
       await solved();
       expect(await readFile(at('plan.json'), 'utf8')).toBe(again);
     });
 
-  it('has a sample in which requests are weighed as simulations weigh them', async () => {
+  inWholeRun('has a sample in which requests are weighed as simulations weigh them', async () => {
     const both = ['light', 'heavy'].map((name) => ({ name, sloMs: 100, share: 0.5 }));
     await asked([both[0], { ...both[1], weight: 10 }] as PipelineApplication[], 'inferline');
     const spec = parse(await readFile(at('spec.yaml'), 'utf8')) as PipelineSpec;
@@ -122,22 +125,25 @@ describe('a pipeline with applications', () => {
     });
   });
 
-  it('costs no more than one with the least SLO for all, and no less than one with the longest', async () => {
-    const costs: number[] = [];
-    for (const slosMs of [
-      [60, 60],
-      [60, 400],
-      [400, 400],
-    ]) {
-      await asked(
-        TWO.map((one, k) => ({ ...one, sloMs: slosMs[k] as number })),
-        'exact',
-      );
-      costs.push((await solved()).hourlyCost as number);
-    }
-    expect(costs[0]).toBeGreaterThanOrEqual(costs[1] as number);
-    expect(costs[1]).toBeGreaterThanOrEqual(costs[2] as number);
-  });
+  inWholeRun(
+    'costs no more than one with the least SLO for all, and no less than one with the longest',
+    async () => {
+      const costs: number[] = [];
+      for (const slosMs of [
+        [60, 60],
+        [60, 400],
+        [400, 400],
+      ]) {
+        await asked(
+          TWO.map((one, k) => ({ ...one, sloMs: slosMs[k] as number })),
+          'exact',
+        );
+        costs.push((await solved()).hourlyCost as number);
+      }
+      expect(costs[0]).toBeGreaterThanOrEqual(costs[1] as number);
+      expect(costs[1]).toBeGreaterThanOrEqual(costs[2] as number);
+    },
+  );
 
   inWholeRun(
     'ends with 3 where one has too short an SLO, names it, and names SLOs of all that a plan then meets',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, validateFiles } from '../../../src/api/index.js';
 import type { PipelinePlan } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec, solveTogether } from '../../../src/specs/index.js';
+import { inWholeRun, whole } from '../../cases.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -131,11 +132,8 @@ describe('a pipeline whose servers send much', () => {
     );
     expect(reason?.text).toContain('more servers of g, faster links (linkGbps, networkGbps) or a longer SLO');
     // Each of these helps indeed.
-    for (const [name, change] of Object.entries({
-      count: { count: 16 },
-      gbps: { gbps: 2 },
-      slo: { sloMs: 400 },
-    }))
+    const changes = { count: { count: 16 }, ...whole({}, { gbps: { gbps: 2 }, slo: { sloMs: 400 } }) };
+    for (const [name, change] of Object.entries(changes))
       expect((await solved(`near-${name}`, { ...near, ...change })).outcome.outcome).toBe('pipeline-plan');
   });
 
@@ -156,7 +154,7 @@ describe('a pipeline whose servers send much', () => {
     expect(outcome.document.reasons[0]?.text).toContain('within 80 ms even over idle links');
   });
 
-  it('is told an SLO that can be met, unless finding it takes more than a search may', async () => {
+  inWholeRun('is told an SLO that can be met, unless finding it takes more than a search may', async () => {
     const tight = { count: 16, rps: 230, sloMs: 15 };
     const told = async (name: string, work: number) => {
       const { outcome } = await solved(name, { ...tight, work });
@@ -184,7 +182,7 @@ describe('a pipeline whose servers send much', () => {
     expect(one).not.toContain('more servers');
   });
 
-  it('has the same reason where it is compared, or planned together with another', async () => {
+  inWholeRun('has the same reason where it is compared, or planned together with another', async () => {
     const near = await written('near', { count: 8, rps: 203 });
     const other = await written('other', { title: 'q', count: 8, rps: 20 });
     const found = await solveSpec(near, { work: 2000 });

@@ -68,7 +68,7 @@ async function costAlone(name: string, L4: number): Promise<number> {
 const specs = (): string[] => [at('a.yaml'), at('b.yaml')];
 
 describe('solveTogether()', () => {
-  it('finds the best division of a scarce class among pipelines, and proves it', async () => {
+  inWholeRun('finds the best division of a scarce class among pipelines, and proves it', async () => {
     const alone: [number[], number[]] = [[], []];
     const most = cases(6, 9);
     for (let n = 0; n <= most; n++) {

@@ -6,6 +6,7 @@ import { validateFiles } from '../../../src/api/index.js';
 import type { PooledSpec } from '../../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { holdTarget, ownShareNotes } from '../../../src/specs/pooled/hold-target.js';
+import { inWholeRun } from '../../cases.js';
 import { plan as command } from '../../cli/plan.js';
 import { writeRandomSpec } from '../specs.js';
 
@@ -85,7 +86,7 @@ it('says so in every command that reads the spec', { timeout: 60_000 }, async ()
   expect(stderr).not.toContain('must be object');
 });
 
-it('warns at a terminal of a model that keeps its own share', { timeout: 60_000 }, async () => {
+inWholeRun('warns at a terminal of a model that keeps its own share', async () => {
   const { path, problem } = await writeRandomSpec(folder, 4);
   const spec = { ...problem.models[0]?.spec, profile: `4-${problem.models[0]?.name}.json`, hold: 0.9 };
   const own = join(folder, 'own.json');

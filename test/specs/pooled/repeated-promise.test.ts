@@ -15,13 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** A search on fewer GPUs takes less time. */
+const SHAPE = whole({ mostGpus: 4, blocks: 3 }, {});
+
 interface Asked {
   readonly planner?: PooledSpec['planner'];
   readonly work?: number;
 }
 
 async function held({ planner = {}, ...limits }: Asked = {}): Promise<PooledPlan> {
-  const { path } = await writeRandomSpec(folder, 4, {}, planner);
+  const { path } = await writeRandomSpec(folder, 4, SHAPE, planner);
   const answer = await solveSpec(path, { hold: 0.95, output: join(folder, 'held.json'), ...limits });
   if (answer.outcome !== 'plan') throw new Error(answer.outcome);
   return answer.plan;
@@ -30,9 +33,9 @@ async function held({ planner = {}, ...limits }: Asked = {}): Promise<PooledPlan
 let once: Promise<PooledPlan> | undefined;
 /** heldOnce gives the plan of the spec as it stands, searched once for all tests, from the same files. */
 async function heldOnce(): Promise<PooledPlan> {
-  once ??= held();
+  once ??= held(whole({ work: 1 }, {}));
   const plan = await once;
-  await writeRandomSpec(folder, 4, {}, {});
+  await writeRandomSpec(folder, 4, SHAPE, {});
   return plan;
 }
 
@@ -54,7 +57,8 @@ function lowered(plan: PooledPlan, factor: number): PooledPlan {
 describe('repeatedPromiseFaults()', { timeout: 120_000 }, () => {
   it('confirms promises as they were made, with other arrivals and with limited work too', async () => {
     const gamma = { hold: { attainment: 0.9, arrivals: 'gamma', cv: 2 } } as const;
-    for (const asked of whole([{ work: 1 }], [{ planner: gamma }, { work: 1 }, {}]))
+    expect(await told(await heldOnce())).toEqual([]);
+    for (const asked of whole([], [{ planner: gamma }, { work: 1 }, {}]))
       expect(await told(await held(asked))).toEqual([]);
   });
 
@@ -63,7 +67,7 @@ describe('repeatedPromiseFaults()', { timeout: 120_000 }, () => {
     const [first] = await told(lowered(plan, 0.999));
     const said = `/models/0/heldRps is ${plan.models[0]!.heldRps! * 0.999}; at that rate the runs of hold have `;
     expect(first?.startsWith(said), first).toBe(true);
-    for (const figure of whole(['mean', 'low'] as const, ['mean', 'least', 'most', 'low', 'high'] as const)) {
+    for (const figure of whole(['low'] as const, ['mean', 'least', 'most', 'low', 'high'] as const)) {
       const edited = structuredClone(plan);
       edited.hold!.models[0]!.simulated![figure] += 1e-6;
       expect(await told(edited), figure).toHaveLength(1);

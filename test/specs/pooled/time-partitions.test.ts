@@ -75,7 +75,7 @@ describe('solveSpec() with measure', () => {
     expect(await readFile(at('model.profile.json'), 'utf8')).toBe(before);
   });
 
-  it('times the partitions of the plan, and solves again until all of them were timed', async () => {
+  inWholeRun('times the partitions of the plan, and solves again until all of them were timed', async () => {
     const first = await solveSpec(at('spec.yaml'));
     if (first.outcome !== 'plan') throw new Error(first.outcome);
     const { length } = (await profileNow()).blocks;
@@ -121,7 +121,7 @@ describe('solveSpec() with measure', () => {
     expect(checked).toMatchObject({ ok: true, what: expect.stringContaining('recomputed') });
   });
 
-  it('times nothing twice', async () => {
+  inWholeRun('times nothing twice', async () => {
     const before = await readFile(at('model.profile.json'), 'utf8');
     const rounds: TimingRound[] = [];
     await solveSpec(at('spec.yaml'), {

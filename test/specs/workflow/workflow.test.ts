@@ -14,6 +14,7 @@ import {
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { digestOfRequests, requestsOfLoad } from '../../../src/specs/workflow/requests.js';
 import { loadWorkflows } from '../../../src/specs/workflow/workflow.js';
+import { fewOf, inWholeRun, WHOLE, whole } from '../../cases.js';
 import { CHAT, CHAT_PROFILES, chatSpec } from '../../dyorc/made-specs.js';
 
 let folder: string;
@@ -195,15 +196,19 @@ describe('solveSpec() of workflows', () => {
     expect([overall.arrived, overall.latencyMs?.mean]).toEqual([plan.sample.requests, plan.sample.meanMs]);
     // Quantiles of a simulation come of a histogram.
     expect((overall.latencyMs?.p95 ?? 0) / plan.sample.p95Ms).toBeCloseTo(1, 2);
+    if (!WHOLE) return;
     const again = await solveSpec(path, { output: at('again.json') });
     expect('plan' in again && again.plan).toEqual('plan' in solved && solved.plan);
   });
 
-  it.each([
+  const TRACES: [string, NonNullable<WorkflowSpec['load']>, number | undefined][] = [
     ['its whole trace', { trace: 'functions.csv' }, undefined],
     ['a window of its trace', { trace: 'functions.csv', from: '1min', to: '3min' }, undefined],
     ['a trace with shares', { trace: 'functions.csv' }, 0.5],
-  ])('writes a plan whose sample is of %s, which a simulation of the plan serves again', async (_, load, share) => {
+  ];
+  it.each(
+    fewOf(TRACES, 1),
+  )('writes a plan whose sample is of %s, which a simulation of the plan serves again', async (_, load, share) => {
     await writeFile(at('functions.csv'), FUNCTIONS);
     const workflows = ['even', 'odd'].map((name) => ({ ...entry, name, ...(share ? { share } : {}) }));
     await solveSpec(await written(chatSpec({ workflows, load })), { output: at('in-turn.json') });
@@ -240,19 +245,22 @@ describe('solveSpec() of workflows', () => {
     ]);
   });
 
-  it('writes a plan for a rate alone, whose sample a simulation of the plan serves again', async () => {
-    const { load: _, ...spec } = chatSpec({ rps: 5 });
-    await solveSpec(await written(spec), { output: at('rate.json') });
-    const { value: plan } = await loadArtifact(at('rate.json'), ['workflow-plan']);
-    const { report } = await simulatePlan(at('rate.json'), { seed: 1, exact: true });
-    expect(report.workload.durationS).toBe(60);
-    expect([report.overall.arrived, report.overall.latencyMs?.p99]).toEqual([
-      plan.sample.requests,
-      plan.sample.p99Ms,
-    ]);
-  });
+  inWholeRun(
+    'writes a plan for a rate alone, whose sample a simulation of the plan serves again',
+    async () => {
+      const { load: _, ...spec } = chatSpec({ rps: 5 });
+      await solveSpec(await written(spec), { output: at('rate.json') });
+      const { value: plan } = await loadArtifact(at('rate.json'), ['workflow-plan']);
+      const { report } = await simulatePlan(at('rate.json'), { seed: 1, exact: true });
+      expect(report.workload.durationS).toBe(60);
+      expect([report.overall.arrived, report.overall.latencyMs?.p99]).toEqual([
+        plan.sample.requests,
+        plan.sample.p99Ms,
+      ]);
+    },
+  );
 
-  it('is refuted where a plan is edited', async () => {
+  inWholeRun('is refuted where a plan is edited', async () => {
     await solveSpec(await written(chatSpec(), 'edited-spec.json'), { output: at('whole.json') });
     const plan = JSON.parse(await readFile(at('whole.json'), 'utf8')) as WorkflowPlan;
     const edits: [string, WorkflowPlan][] = [
@@ -306,7 +314,7 @@ describe('solveSpec() of workflows', () => {
       ['/bounds/devices', (plan) => (plan.bounds.devices += 1)],
       ['/load/duration', (plan) => Object.assign(plan.load as object, { duration: '6s' })],
     ];
-    for (const [pointer, edit] of ofSpec) {
+    for (const [pointer, edit] of fewOf(ofSpec, 4)) {
       const refusal = await refusalOf(simulatePlan(await edited(edit), { duration: 1 }));
       expect({ pointer, told: refusal.faults.map(({ path }) => path) }).toEqual({ pointer, told: [pointer] });
     }
@@ -315,7 +323,7 @@ describe('solveSpec() of workflows', () => {
       ['/sample/loads', (plan) => (plan.sample.loads += 1)],
       ['/sample/workflows/0/p50Ms', (plan) => (plan.sample.workflows[0]!.p50Ms! *= 1.001)],
     ];
-    for (const [pointer, edit] of ofSample) {
+    for (const [pointer, edit] of fewOf(ofSample, 1)) {
       const path = await edited((plan) => {
         plan.reproducible = false;
         edit(plan);
@@ -384,29 +392,32 @@ describe('compareSpec() of workflows', () => {
     (await compareSpec(await written(spec), { threads: 1, ...options })).document.rows;
 
   it('plans each mix, with fewer devices no faster', async () => {
-    const rows = await rowsOf(chatSpec(), { mixes: ['A800=1', 'A800=2', 'A800=4'] });
+    const rows = await rowsOf(chatSpec(), { mixes: whole([1, 2], [1, 2, 4]).map((n) => `A800=${n}`) });
     expect(rows.map(({ mix, used, status }) => [mix.A800, used?.A800, status])).toEqual([
       [1, 1, 'feasible'],
       [2, 2, 'feasible'],
-      [4, 4, 'feasible'],
+      ...whole([], [[4, 4, 'feasible']]),
     ]);
     const means = rows.map(({ meanMs = 0 }) => meanMs);
     expect(means).toEqual(means.toSorted((a, b) => b - a));
   });
 
-  it('sweeps the SLO of the one workflow that has any, also in multiples of its least mean latency', async () => {
-    const spec = chatSpec({
-      planner: { objective: 'devices', attainment: 0.9 },
-      load: { arrivals: 'poisson', rps: 10, duration: '5s' },
-    });
-    const rows = await rowsOf(spec, { sweeps: ['slo=300ms..900ms:3'] });
-    expect(rows.map(({ sloMs }) => sloMs)).toEqual([[300], [600], [900]]);
-    const counts = rows.map(({ objective }) => objective?.value ?? Number.POSITIVE_INFINITY);
-    expect(counts).toEqual(counts.toSorted((a, b) => b - a));
-    // The mean is 5 + 80 + 0.3 × 200 ms of execution, and some for transfers.
-    const [times] = await rowsOf(spec, { sweeps: ['slo=10x'] });
-    expect(Math.abs((times?.sloMs[0] ?? 0) - 1450)).toBeLessThan(100);
-  });
+  inWholeRun(
+    'sweeps the SLO of the one workflow that has any, also in multiples of its least mean latency',
+    async () => {
+      const spec = chatSpec({
+        planner: { objective: 'devices', attainment: 0.9 },
+        load: { arrivals: 'poisson', rps: 10, duration: '5s' },
+      });
+      const rows = await rowsOf(spec, { sweeps: ['slo=300ms..900ms:3'] });
+      expect(rows.map(({ sloMs }) => sloMs)).toEqual([[300], [600], [900]]);
+      const counts = rows.map(({ objective }) => objective?.value ?? Number.POSITIVE_INFINITY);
+      expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+      // The mean is 5 + 80 + 0.3 × 200 ms of execution, and some for transfers.
+      const [times] = await rowsOf(spec, { sweeps: ['slo=10x'] });
+      expect(Math.abs((times?.sloMs[0] ?? 0) - 1450)).toBeLessThan(100);
+    },
+  );
 
   it('refuses what workflows are not compared by', async () => {
     const faultsFor = async (spec: WorkflowSpec, options: Parameters<typeof compareSpec>[1]) =>

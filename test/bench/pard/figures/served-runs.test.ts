@@ -2,16 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { servedRuns } from '../../../../bench/pard/figures/served-runs.js';
 import { pardWorkload, servedWorkload } from '../../../../bench/pard/workloads.js';
 import { runSimulation } from '../../../../src/simulation/run.js';
+import { fewOf, whole } from '../../../cases.js';
 
 describe('servedRuns()', () => {
-  it.each([
+  const RUNS = [
     ['lv', 'tweet', 'pard'],
     ['lv', 'azure', 'pard-oc'],
     ['tm', 'wiki', 'nexus'],
     ['da', 'azure', 'pard'],
     ['da-branch', 'tweet', 'clipper++'],
-  ] as const)('counts what a report counts: %s-%s under %s', async (application, trace, scheduler) => {
-    const asked = { application, trace, durationS: 40, seed: 3 } as const;
+  ] as const;
+  it.each(
+    fewOf(RUNS, 2),
+  )('counts what a report counts: %s-%s under %s', async (application, trace, scheduler) => {
+    const asked = { application, trace, durationS: whole(15, 40), seed: 3 } as const;
     const { runs, stages } = await servedRuns({
       ...asked,
       servers: [{ name: 'it', scheduler }],
@@ -42,7 +46,7 @@ describe('servedRuns()', () => {
   });
 
   it('says how long tasks wait before their batch begins, at each stage of a chain', async () => {
-    const asked = { application: 'tm', trace: 'wiki', durationS: 40 } as const;
+    const asked = { application: 'tm', trace: 'wiki', durationS: whole(15, 40) } as const;
     const servers = [{ name: 'naive', scheduler: 'naive' }];
     const { runs } = await servedRuns({ ...asked, servers, bounds: 'none' });
     const { figures } = await runSimulation(
