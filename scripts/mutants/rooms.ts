@@ -67,10 +67,15 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('dyorc'),
     tests: ['test/dyorc/**/!(bounds).test.ts'],
   },
-  // What programs do on threads and in processes is the built code, which no mutant reaches.
+  // What programs do on threads and in processes is the built code, which no mutant reaches: the sources that only run
+  // there stay out. The tests left out take up to 10 s.
   programs: {
-    sources: sourcesOf('programs'),
-    tests: ['test/programs/**/!(many-runs|replays|mistakes|program-host|watched).test.ts'],
+    sources: [
+      ...sourcesOf('programs'),
+      '!src/programs/{attribution,handed-in,program,program-thread,program-worker}.ts',
+    ],
+    tests: ['test/programs/**/!(many-runs|replays|mistakes|page|program).test.ts'],
+    built: true,
   },
   // evaluated.test.ts plans again for every changed figure of a plan, so that its source stays out with it.
   // The other files left out compare whole searches with brute force, for up to 20 s; small cases of them stay.
@@ -78,10 +83,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: [...sourcesOf('gearplan'), '!src/gearplan/evaluated.ts'],
     tests: ['test/gearplan/!(answer|evaluated|frontier|placement-solver|planner).test.ts'],
   },
-  // infeasible.test.ts and planner.test.ts plan hundreds of random problems, for 10 to 20 s.
+  // The files left out plan hundreds of random problems or measure whole searches, which takes minutes with mutants in.
   inferline: {
     sources: sourcesOf('inferline'),
-    tests: ['test/inferline/!(infeasible|planner).test.ts'],
+    tests: ['test/inferline/!(exact|fixed-batches|greedy|infeasible|least-slo|planner).test.ts'],
   },
   // search.test.ts runs real searches with real simulations, which take minutes.
   hold: {
