@@ -77,6 +77,18 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     tests: ['test/programs/**/!(many-runs|replays|mistakes|page|program).test.ts'],
     built: true,
   },
+  // Tests that start servers or run models stay out, as those do whose drivers take seconds: serve.ts and http-servers.ts
+  // only run in these.
+  runtime: {
+    sources: [...sourcesOf('runtime'), '!src/runtime/{serve,http-servers}.ts'],
+    tests: [
+      'test/runtime/{admission,bounded-requests,execution-times,fork,infer-response,load-watch,manifest-faults}.test.ts',
+      'test/runtime/{model-descriptions,pipeline-work,refused-index,request-parameters,request-times,rows}.test.ts',
+      'test/runtime/{scheduler,served-targets,submit,tensors-of-rows,turns}.test.ts',
+      'test/runtime/workflow/{live-needs,opened-workflows,workflow-drops}.test.ts',
+    ],
+    built: true,
+  },
   // evaluated.test.ts plans again for every changed figure of a plan, so that its source stays out with it.
   // The other files left out compare whole searches with brute force, for up to 20 s; small cases of them stay.
   gearplan: {
