@@ -2,15 +2,20 @@ import { describe, expect, it } from 'vitest';
 import type { CascadeSpec } from '../../src/formats/index.js';
 import {
   type CascadeFiles,
+  cascadeOf,
+  cascadeSpace,
   explainFamily,
   frontierOf,
   type GearPlanBody,
+  mostAccurate,
   planFamily,
   resolveCascade,
   type SimulateGears,
 } from '../../src/gearplan/index.js';
 import { gearsNotHeldReasons } from '../../src/gearplan/no-plan.js';
-import { answerTo, clusterOf, FILES, profileOf, questionAbout, SPEC } from './two-models.js';
+import type { GearMethod } from '../../src/gearplan/scope.js';
+import { spaceOf } from '../../src/gearplan/search-space.js';
+import { answerTo, clusterOf, evenly, FILES, profileOf, questionAbout, SPEC } from './two-models.js';
 
 const all = { mostModels: 2, orders: 'any', thresholds: 'all' };
 
@@ -457,5 +462,81 @@ describe('Classes of a spec of two models', () => {
         [60, 1e308],
       ]),
     ).toEqual(['/load/distribution has shares whose sum is too large for a number']);
+  });
+});
+
+describe('The search among two models', () => {
+  const problemOf = (spec: Partial<CascadeSpec>, cluster = clusterOf(1)) =>
+    questionAbout(spec, { cluster }).resolved.classes[0]!.problem;
+  const load = { maxRps: 500, ranges: 2 };
+  const tools = { arrivalsOf: evenly };
+
+  it('finds by the loop what it finds on all placements, and by chance what is drawn', () => {
+    const problem = problemOf({ load });
+    const chosen = (method: GearMethod, more: object = {}) => {
+      const outcome = mostAccurate(problem, { ...tools, method, ...more });
+      if (!('choice' in outcome)) throw new Error(outcome.status);
+      const { cascades, gears } = outcome.choice;
+      return gears.map(({ index }) => cascades[index]!.accuracy);
+    };
+    expect(chosen('loop')).toEqual([1, 0.6]);
+    expect(chosen('gears')).toEqual([1, 0.6]);
+    // The last of what may be drawn is always drawn.
+    const last = chosen('random', { integer: (below: number) => below - 1 });
+    expect(last).toHaveLength(2);
+    expect(Math.max(...last)).toBeLessThanOrEqual(1);
+  });
+
+  it('says by the loop too that a load is too high or a latency too short', () => {
+    const faultOf = (spec: Partial<CascadeSpec>) => {
+      const outcome = mostAccurate(problemOf(spec), { ...tools, method: 'loop' });
+      return 'fault' in outcome ? outcome.fault : outcome.status;
+    };
+    expect(faultOf({ load: { maxRps: 1500, ranges: 1 } })).toMatchObject({ by: 'load', model: 0, range: 0 });
+    expect(faultOf({ slo: { latencyMs: 0.5 } })).toMatchObject({ by: 'latency', range: 0 });
+  });
+
+  it('ends where it is interrupted, and says which cascades were counted', () => {
+    const problem = problemOf({ load });
+    expect(mostAccurate(problem, { ...tools, interrupted: () => true })).toMatchObject({
+      status: 'undecided',
+    });
+    const models = problem.models.map((model) => ({ ...model }));
+    expect(cascadeSpace({ ...problem, models }, () => true)).toMatchObject({
+      isCut: true,
+      isWhole: false,
+      scope: { mostModels: 1 },
+    });
+  });
+
+  it('counts each sample of a cascade that its models are sure or unsure of', () => {
+    const { models } = problemOf({});
+    expect(cascadeOf(models, { models: [0, 1], thresholds: [0.9] }, 0.95)).toMatchObject({
+      accuracy: 1,
+      visits: [1, 0.4],
+      workNs: 2.6e6,
+      floorNs: 5e6,
+    });
+    // The second is as sure of all samples as is asked for, and nothing goes on.
+    expect(cascadeOf(models, { models: [1, 0], thresholds: [0.5] }, 0.95)).toMatchObject({
+      accuracy: 0.9,
+      visits: [1, 0],
+      floorNs: 4e6,
+    });
+    expect(cascadeOf(models, { models: [0, 1], thresholds: [0.9] }, 0.6).floorNs).toBe(1e6);
+  });
+
+  it('has single models that others surpass only where they are asked for', () => {
+    const { models, ...problem } = problemOf({});
+    const slow = { ...models[0]!, name: 'slow', latencyNs: models[0]!.latencyNs.map((ns) => 2 * ns) };
+    const asked = { ...problem, models: [models[0]!, slow] };
+    expect(spaceOf(asked, {})).toBe(cascadeSpace(asked));
+    expect(spaceOf(asked, {}).cascades.map((one) => one.models)).toEqual([[0]]);
+    expect(spaceOf(asked, { surpassed: true }).cascades.map((one) => one.models)).toEqual([[0], [1]]);
+  });
+
+  it('names the cheapest of several models that are right equally often', () => {
+    const alike = { ...FILES.records, correct: [FILES.records.correct[1]!, FILES.records.correct[1]!] };
+    expect(planOf({}, { records: alike }).bestSingle).toEqual({ model: 'a', accuracy: 0.9 });
   });
 });
