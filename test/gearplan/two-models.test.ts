@@ -122,12 +122,12 @@ describe('A plan of two models', () => {
   });
 
   it('puts devices on servers, and writes tensors and marks of models', () => {
-    const inputs = [{ name: 'x', dtype: 'float32', shape: [3] }] as const;
-    const outputs = [{ name: 'y', dtype: 'float32', shape: [2] }] as const;
+    const inputs = [{ name: 'x', dtype: 'float32' as const, shape: [3] }];
+    const outputs = [{ name: 'y', dtype: 'float32' as const, shape: [2] }];
     const profiles = FILES.profiles.map((one, model) => ({
       ...one,
       profile: profileOf(model, {
-        model: { name: `net-${model}`, inputs: [...inputs], outputs: [...outputs] },
+        model: { name: `net-${model}`, inputs, outputs },
       }),
     }));
     const plan = planOf({}, { profiles, cluster: clusterOf(2, { perServer: 2 }) });

@@ -27,6 +27,8 @@ const problemOf = (gpuCost: number, change: Partial<PlanningProblem> = {}): Plan
   ...change,
 });
 
+const CONFIGURED = { candidate: Int32Array.of(0), batch: Int32Array.of(1), replicas: Int32Array.of(1) };
+
 /** A request comes every 4 ms. */
 const sample = {
   atNs: Float64Array.from({ length: 50 }, (_, i) => 4 * MS * (i + 1)),
@@ -279,14 +281,14 @@ describe('The reasons of a pipeline without a plan', () => {
 
   it('name SLOs that can be met with their cost, where some were found', () => {
     const reason = { code: 'too-few-devices', device: 'gpu', needed: 5, count: 2 } as const;
-    const least = { sloNs: [12.34567 * MS], hourlyCost: 3.45678 };
+    const least = { sloNs: [12.34567 * MS], hourlyCost: 3.45678, configuration: CONFIGURED };
     expect(infeasible({ reasons: [reason], least, estimates: 7 }, { spec } as never)).toMatchObject({
       isProved: true,
       estimates: 7,
       smallestFeasibleSlosMs: [12.34567],
       reasons: [{ text: expect.stringMatching(/free; an SLO of 12.35 ms can be met, at 3.457 per hour$/) }],
     });
-    const both = { sloNs: [30 * MS, 15 * MS], hourlyCost: 3 };
+    const both = { sloNs: [30 * MS, 15 * MS], hourlyCost: 3, configuration: CONFIGURED };
     expect(infeasible({ reasons: [reason], least: both }, { spec: several } as never)).toMatchObject({
       estimates: 0,
       reasons: [{ text: expect.stringContaining('; SLOs of 30 ms (99 %), 15 ms (50 %) can be met') }],
