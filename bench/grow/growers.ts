@@ -76,6 +76,20 @@ const chain = (steps: string): string => `"chain":{"requestBytes":10,"start":"s0
 const STEP = `{"name":"s0","calls":[${call()}]}`;
 const WORKFLOW = `{"name":"w0",${chain(STEP)}}`;
 
+/** sampling sends the samples of an archive through the model of a cascade. */
+const sampling = (archive: Uint8Array): Grown => ({
+  ...solving(cascade(CASCADE_MODEL), {
+    'm.json': ONE.replace(
+      '"name":"m"',
+      '"name":"m","file":"m.onnx","inputs":[{"name":"x","dtype":"float32","shape":[1,4],"batchAxis":0}],"outputs":[{"name":"y","dtype":"float32","shape":[1,3],"batchAxis":0}]',
+    ),
+    'm.onnx': 'none',
+    'x.npz': archive,
+    'y.csv': '1\n'.repeat(300),
+  }),
+  args: ['profile', 'spec.json', '--samples', 'x.npz', '--labels', 'y.csv'],
+});
+
 /** planning solves a spec of workflows on so many devices. */
 const planning = (spec: string, more: Grown['files'] = {}, count = 2): Grown =>
   solving(spec, {
@@ -450,18 +464,17 @@ export const GROWERS: Readonly<Record<string, Grower>> = {
   },
   'rows of an unpacked array': {
     from: 1000,
-    of: (size) => ({
-      ...solving(cascade(CASCADE_MODEL), {
-        'm.json': ONE.replace(
-          '"name":"m"',
-          '"name":"m","file":"m.onnx","inputs":[{"name":"x","dtype":"float32","shape":[1,4],"batchAxis":0}],"outputs":[{"name":"y","dtype":"float32","shape":[1,3],"batchAxis":0}]',
+    of: (size) => sampling(archived(zeros(size), ['x'])),
+  },
+  'arrays of an archive': {
+    from: 10,
+    of: (size) =>
+      sampling(
+        archived(
+          zeros(1),
+          Array.from({ length: size }, (_, i) => (i === 0 ? 'x' : `x${i}`)),
         ),
-        'm.onnx': 'none',
-        'x.npz': zeros(size),
-        'y.csv': '1\n'.repeat(300),
-      }),
-      args: ['profile', 'spec.json', '--samples', 'x.npz', '--labels', 'y.csv'],
-    }),
+      ),
   },
   'mixes of a comparison': {
     from: 10,
@@ -504,30 +517,45 @@ export const GROWERS: Readonly<Record<string, Grower>> = {
   },
 };
 
-/** zeros is an archive of one array of rows of four zeros, as NumPy packs it. */
-function zeros(rows: number): Uint8Array {
+/** zeros is an array of rows of four zeros, as NumPy writes it. */
+function zeros(rows: number): Buffer {
   const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, 4), }`.padEnd(117);
-  const start = Buffer.concat([
+  return Buffer.concat([
     Buffer.from('\x93NUMPY\x01\x00', 'latin1'),
     Buffer.from([118, 0]),
     Buffer.from(`${header}\n`),
+    Buffer.alloc(16 * Math.min(rows, 1e7)),
   ]);
+}
+
+/** archived packs one array under each of the names, as NumPy does. More than 65,535 names are counted as that many. */
+function archived(array: Buffer, names: readonly string[]): Uint8Array {
   // The checksum of what is never unpacked is never looked at.
-  const body = deflateRawSync(Buffer.concat([start, Buffer.alloc(16 * Math.min(rows, 1e7))]));
-  const name = Buffer.from('x.npy');
+  const body = deflateRawSync(array);
   const common = Buffer.alloc(26);
   common.writeUInt16LE(20, 0);
   common.writeUInt16LE(8, 4);
   common.writeUInt32LE(body.length, 14);
-  common.writeUInt32LE(start.length + 16 * Math.min(rows, 1e7), 18);
-  common.writeUInt16LE(name.length, 22);
-  const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, name, body]);
-  const entry = Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, Buffer.alloc(14), name]);
+  common.writeUInt32LE(array.length, 18);
+  const locals: Buffer[] = [];
+  const entries: Buffer[] = [];
+  let start = 0;
+  for (const text of names) {
+    const name = Buffer.from(`${text}.npy`);
+    common.writeUInt16LE(name.length, 22);
+    const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, name, body]);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(start, 10);
+    entries.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, place, name]));
+    locals.push(local);
+    start += local.length;
+  }
+  const listed = Buffer.concat(entries);
   const end = Buffer.alloc(22);
   end.write('PK\x05\x06', 0, 'latin1');
-  end.writeUInt16LE(1, 8);
-  end.writeUInt16LE(1, 10);
-  end.writeUInt32LE(entry.length, 12);
-  end.writeUInt32LE(local.length, 16);
-  return Buffer.concat([local, entry, end]);
+  end.writeUInt16LE(Math.min(names.length, 0xffff), 8);
+  end.writeUInt16LE(Math.min(names.length, 0xffff), 10);
+  end.writeUInt32LE(listed.length, 12);
+  end.writeUInt32LE(start, 16);
+  return Buffer.concat([...locals, listed, end]);
 }

@@ -35,19 +35,31 @@ export function placedByWork(problem: PlacingProblem): Placed {
 }
 
 /**
- * placedByTime says what devices hold for ever, by how long they held it in a run: all that the load calls, and the rest as far as there
- * is room. Devices keep room for the inputs of a batch, or else of a task, without which it could not be executed.
+ * placedByTime says what devices hold for ever, by how long they held it in a run: all that the load calls, and the rest as far as each
+ * group has room for it, since a group could not serve a request that calls what only others hold. Devices keep room for the inputs of a batch, or else of a task, without which it could not be executed.
  */
 export function placedByTime(problem: PlacingProblem, heldNs: HeldTimes): Placed {
   const { rowsPerNs, batchInputBytes, taskInputBytes } = problem;
   const used = rowsPerNs.flatMap((rows, component) => (rows > 0 ? [component] : []));
-  return firstPlaced([batchInputBytes, taskInputBytes], (inputBytes) =>
+  const placed = firstPlaced([batchInputBytes, taskInputBytes], (inputBytes) =>
     placedInGroups(problem, inputBytes, (rooms, places) => {
       const heldHere: HeldTimes = (device, component) => heldNs(places[device] as number, component);
       const found = placeLongestHeld(rooms, heldHere, used);
       return found.isPlaced ? [] : found.lacking;
     }),
   );
+  return { ...placed, placement: withoutStrays(placed.placement) };
+}
+
+/** withoutStrays takes from devices what some group of them does not hold. */
+function withoutStrays(placement: readonly WorkflowDevice[]): WorkflowDevice[] {
+  const heldByGroup = byGroup(placement).map(
+    (places) => new Set(places.flatMap((d) => (placement[d] as WorkflowDevice).holds)),
+  );
+  return placement.map((device) => ({
+    ...device,
+    holds: device.holds.filter((name) => heldByGroup.every((held) => held.has(name))),
+  }));
 }
 
 /** firstPlaced places with the first room for inputs that leaves room for all components, or else with the last. */

@@ -40,7 +40,7 @@ export function attainmentOverRuns(
   confidence = CONFIDENCE,
 ): RunsFigure {
   const figure = meanOverRuns(values, confidence);
-  const faultless = ((1 - confidence) / 2) ** (1 / Math.max(1, requests));
+  const faultless = Math.exp(Math.log((1 - confidence) / 2) / Math.max(1, requests));
   return {
     ...figure,
     low: Math.max(0, Math.min(figure.low, faultless)),

@@ -14,7 +14,8 @@ interface Draws {
 export function gammaOf(shape: number, draws: Draws): number {
   if (!(shape > 0 && Number.isFinite(shape)))
     throw new RangeError(`Cannot draw from a gamma distribution: the shape ${shape} is not positive`);
-  if (shape < 1) return gammaOf(shape + 1, draws) * (1 - draws.uniform()) ** (1 / shape);
+  // exp and log have the same bits on every version of Node, which `**` has not.
+  if (shape < 1) return gammaOf(shape + 1, draws) * Math.exp(Math.log(1 - draws.uniform()) / shape);
   const d = shape - 1 / 3;
   const c = 1 / Math.sqrt(9 * d);
   for (;;) {

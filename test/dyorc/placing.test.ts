@@ -169,6 +169,23 @@ describe('placedByTime()', () => {
     ).toEqual(['a c', 'b c']);
   });
 
+  it('lets no device hold what its group has and another group has no room for', () => {
+    // Nobody calls b. The group of A has room for it beside a, and that of B has not.
+    const classes = { A: { count: 1, memoryGiB: 10 }, B: { count: 1, memoryGiB: 5 } };
+    const two = ['a', 'b'].map((name) => component(name, 5, { A: 1, B: 1 }));
+    const grouped = problemOf(two, classes, { rows: [1, 0], groups: 2 });
+    const times = held([
+      [9, 8],
+      [9, 8],
+    ]);
+    expect(placedByTime(grouped, times)).toMatchObject({
+      lacking: [],
+      placement: [{ holds: ['a'] }, { holds: ['a'] }],
+    });
+    const roomy = problemOf(two, { A: { count: 2, memoryGiB: 10 } }, { rows: [1, 0], groups: 2 });
+    expect(holdsOf(placedByTime(roomy, times))).toEqual(['a b', 'a b']);
+  });
+
   it('makes room for what would be nowhere, where it was held longest, in place of what is elsewhere too', () => {
     expect(
       holdsOf(

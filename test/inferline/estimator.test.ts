@@ -15,6 +15,7 @@ import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';
 import { cases } from '../cases.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
+import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
 /**
@@ -194,6 +195,23 @@ describe('estimatorOf()', () => {
         expect(attainments).toEqual(anew.attainments);
       }
     }
+  });
+
+  it('counts how many replicas are busy at once, at most, where each visit has one', () => {
+    const found = new Set<number>();
+    for (let seed = 0; seed < CASES / 3; seed++) {
+      const one = randomCase(seed, { stepUs: seed % 2 === 0 ? 0 : 500 });
+      if (mergesEdges(one)) continue;
+      const each = { ...configurationOf(one), replicas: new Int32Array(one.plan.stages.length).fill(300) };
+      const { mostBusy } = estimatorOf(problemOf(one), sampleOf(one)).estimate(each);
+      const { spansNs } = plainEstimator(problemOf(one), sampleOf(one)).estimate(each);
+      for (const [stage, spans] of spansNs.entries()) {
+        const busy = spans.map(([at]) => spans.filter(([start, done]) => start <= at && at < done).length);
+        expect([seed, stage, mostBusy?.(stage)]).toEqual([seed, stage, Math.max(0, ...busy)]);
+        found.add(Math.max(0, ...busy));
+      }
+    }
+    expect(found.size).toBeGreaterThan(5);
   });
 
   it('counts a latency of exactly the SLO as in time', () => {

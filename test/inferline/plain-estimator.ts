@@ -1,9 +1,9 @@
-import type {
-  Configuration,
-  PipelineEstimator,
-  PlanningProblem,
-  Sample,
-} from '../../src/inferline/problem.js';
+import type { Configuration, Estimate, PlanningProblem, Sample } from '../../src/inferline/problem.js';
+
+/** A plain estimate says too from when to when a replica of each stage executed each batch. */
+export interface PlainEstimate extends Estimate {
+  readonly spansNs: readonly (readonly (readonly [startNs: number, doneNs: number])[])[];
+}
 
 /**
  * plainEstimator serves a sample stage by stage: a replica that falls free takes what waits in order of arrival, up to
@@ -12,12 +12,13 @@ import type {
 export function plainEstimator(
   problem: PlanningProblem,
   { atNs, verdicts, applications }: Sample,
-): PipelineEstimator {
+): { estimate(configuration: Configuration): PlainEstimate } {
   const { graph, stages, objectives, transferNs } = problem;
   const estimate = ({ candidate, batch, replicas }: Configuration) => {
     const comes = graph.names.map(() => new Map<number, number>());
     for (const entry of graph.entries) comes[entry] = new Map(atNs.entries());
     const latencyNs = new Float64Array(atNs.length);
+    const spansNs = graph.names.map((): [number, number][] => []);
     for (const i of graph.order) {
       const choice = stages[i]?.candidates[candidate[i] as number];
       const tasks = [...(comes[i] as Map<number, number>)].sort((a, b) => a[1] - b[1] || a[0] - b[0]);
@@ -34,6 +35,7 @@ export function plainEstimator(
           end++;
         const done = start + (choice?.latencyNs[end - next - 1] as number);
         free[replica] = done;
+        spansNs[i]?.push([start, done]);
         const served = tasks.slice(next, end).map(([request]) => request);
         for (const request of served)
           latencyNs[request] = Math.max(latencyNs[request] as number, done - (atNs[request] as number));
@@ -56,7 +58,7 @@ export function plainEstimator(
       );
       return own.length === 0 ? 1 : own.filter((ns) => ns <= sloNs).length / own.length;
     });
-    return { attainments, latencyNs };
+    return { attainments, latencyNs, spansNs };
   };
   return { estimate };
 }

@@ -36,6 +36,6 @@ export class ComponentDemand {
 
   private ofLate(at: number, component: number): number {
     const ageNs = at - (this.calledAt[component] as number);
-    return (this.called[component] as number) * 2 ** (-ageNs / this.halfLifeNs);
+    return (this.called[component] as number) * Math.exp((-Math.LN2 * ageNs) / this.halfLifeNs);
   }
 }
