@@ -37,7 +37,7 @@ function optionsOf(asked: Asked, room: Room): PartialStrykerOptions {
     disableTypeChecks: false,
     tempDirName: '.mutants',
     cleanTempDir: 'always',
-    ignorePatterns: ['/docs', '/bench', '/.mutants', ...(room.built === true ? [] : ['/dist', '/examples'])],
+    ignorePatterns: ['/docs', '/.mutants', ...(room.built === true ? [] : ['/dist', '/examples'])],
     reporters: process.stdout.isTTY ? ['progress'] : ['progress-append-only'],
     logLevel: 'warn' as LogLevel,
   };

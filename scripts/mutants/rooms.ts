@@ -67,19 +67,40 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('dyorc'),
     tests: ['test/dyorc/**/!(bounds).test.ts'],
   },
-  // What programs do on threads and in processes is the built code, which no mutant reaches.
+  // What programs do on threads and in processes is the built code, which no mutant reaches: the sources that only run
+  // there stay out. The tests left out take up to 10 s.
   programs: {
-    sources: sourcesOf('programs'),
-    tests: ['test/programs/**/!(many-runs|replays|mistakes|program-host|watched).test.ts'],
+    sources: [
+      ...sourcesOf('programs'),
+      '!src/programs/{attribution,handed-in,program,program-thread,program-worker}.ts',
+    ],
+    tests: ['test/programs/**/!(many-runs|replays|mistakes|page|program).test.ts'],
+    built: true,
+  },
+  // Tests that start servers or run models stay out, as those do whose drivers take seconds: serve.ts and http-servers.ts
+  // only run in these.
+  runtime: {
+    sources: [...sourcesOf('runtime'), '!src/runtime/{serve,http-servers}.ts'],
+    tests: [
+      'test/runtime/{admission,bounded-requests,execution-times,fork,infer-response,load-watch,manifest-faults}.test.ts',
+      'test/runtime/{model-descriptions,pipeline-work,refused-index,request-parameters,request-times,rows}.test.ts',
+      'test/runtime/{scheduler,served-targets,submit,tensors-of-rows,turns}.test.ts',
+      'test/runtime/workflow/{live-needs,opened-workflows,workflow-drops}.test.ts',
+    ],
+    built: true,
   },
   // evaluated.test.ts plans again for every changed figure of a plan, so that its source stays out with it.
+  // The other files left out compare whole searches with brute force, for up to 20 s; small cases of them stay.
   gearplan: {
     sources: [...sourcesOf('gearplan'), '!src/gearplan/evaluated.ts'],
-    tests: ['test/gearplan/!(evaluated).test.ts'],
+    tests: ['test/gearplan/!(answer|evaluated|frontier|placement-solver|planner).test.ts'],
   },
+  // The files left out plan hundreds of random problems or measure whole searches, which takes minutes with mutants in.
   inferline: {
     sources: sourcesOf('inferline'),
-    tests: ['test/inferline/**/*.test.ts'],
+    tests: [
+      'test/inferline/!(class-bound|class-counts|exact|fixed-batches|greedy|infeasible|least-slo|planner).test.ts',
+    ],
   },
   // search.test.ts runs real searches with real simulations, which take minutes.
   hold: {

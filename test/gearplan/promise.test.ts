@@ -51,6 +51,7 @@ describe('PromiseJudge', () => {
       expect(attainment.low).toBeGreaterThanOrEqual(0.95);
       expect(requests).toBeGreaterThanOrEqual(8 * REQUESTS);
     }
+    expect(held.gears).toEqual(PLAN.gears.map(() => ({ p95Ms: 10, utilization: 0.5 })));
   });
 
   it('judges no further rate by the seeds of a search once that is stopped, and confirms a plan all the same', () => {

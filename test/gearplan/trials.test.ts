@@ -94,6 +94,19 @@ describe('A trial of a gear', () => {
   });
 });
 
+describe('A trial of a gear with headroom', () => {
+  it('raises the highest rate of a range, and no other one', () => {
+    const rates: number[] = [];
+    const problem = { ...problemOf(50, 50), ranges: [{ fromRps: 10, toRps: 50, share: 1 }], headroom: [0.1] };
+    const trials = new GearTrials(problem, (requests, rps) => {
+      rates.push(rps);
+      return Float64Array.from({ length: requests }, (_, i) => Math.round(((i + 1) * 1e9) / rps));
+    });
+    trials.try(0, cascadeOf(problem.models, { models: [0], thresholds: [] }, 0.95), [1]);
+    expect(rates.map((rps) => Number(rps.toFixed(9)))).toEqual([55, 30, 10]);
+  });
+});
+
 describe('A trial at the lowest rates', () => {
   it('never lets a batch wait so long that its first request is late with it, however few samples there are', () => {
     for (const samples of [1, 3, 40])
