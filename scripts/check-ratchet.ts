@@ -36,7 +36,9 @@ if (process.argv.includes('--lower')) {
   if (fallen.length > 0)
     console.log('node dist/scripts/check-ratchet.js --lower lowers scripts/ratchet.json');
   if (faults.length > 0)
-    console.error('Make them shorter, or hand several arguments in as an object. The list only gets shorter.');
+    console.error(
+      'Make them shorter, or hand several arguments in as an object. The list only gets shorter.',
+    );
   if (faults.length === 0) console.log('nothing grew beyond its limit');
   process.exitCode = faults.length === 0 ? 0 : 1;
 }

@@ -9,7 +9,7 @@ import { placementSolver } from '../../src/gearplan/placement-solver.js';
 import { leastWorkNs } from '../../src/gearplan/problem.js';
 import { type Point, Sequence } from '../../src/gearplan/sequence.js';
 import { LineSweeps } from '../../src/gearplan/sweep.js';
-import { loadHighs } from '../../src/milp/index.js';
+import { loadHighs } from '../../src/lp/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { randomFamily, randomProblem } from './families.js';
 
