@@ -1,4 +1,3 @@
-import { itemAt } from '../collections/index.js';
 import type { AskedTask } from './component-protocol.js';
 import { copiedTensor, joinedParts, joinFaults, type MakeTensor, tensorMaker } from './joining.js';
 import type { KeptOutputs, KeptTensor } from './kept-outputs.js';
@@ -40,14 +39,14 @@ export function batchInputs(
   checkNames(tasks, inputs, sources);
   const make = tensorMaker(sources.allocate);
   const parts = inputs.map((input) => tasks.map((_, i) => partOf(tasks, i, input, sources)));
-  const joined = inputs.map((input, k) => joinedPart(itemAt(parts, k), input, make));
+  const joined = inputs.map((input, k) => joinedPart(parts[k]!, input, make));
   const last = lastUses(tasks, sources.kept);
   const uses = parts.flat().map(({ kept }) => kept);
   const mayMove = (kept: KeptTensor) =>
     last.has(kept) && kept.sends === 0 && uses.indexOf(kept) === uses.lastIndexOf(kept);
   const movedTo = new Map<KeptTensor, string>();
   const feeds = inputs.map(({ name }, k): [string, TensorData] => {
-    const { tensor, kept } = itemAt(joined, k);
+    const { tensor, kept } = joined[k]!;
     if (kept === undefined) return [name, tensor];
     if (!mayMove(kept)) return [name, copiedTensor(tensor, make)];
     movedTo.set(kept, name);
@@ -75,7 +74,7 @@ function partOf(
   input: RowTensor,
   { kept, sent }: InputSources,
 ): Part {
-  const task = itemAt(tasks, i);
+  const task = tasks[i]!;
   const reference = task.kept[input.name];
   const found = reference === undefined ? undefined : kept.find(reference.kept, reference.name);
   const tensor = found?.tensor ?? sent[i]?.[input.name];
@@ -91,7 +90,7 @@ function checkRows(
   { dims }: TensorData,
 ): void {
   if (batchAxis === undefined) return;
-  const wanted = rows * itemAt(shape, batchAxis);
+  const wanted = rows * shape[batchAxis]!;
   if (dims[batchAxis] === wanted) return;
   throw new Error(
     `input ${name} of task ${id} is [${dims.join(', ')}], and axis ${batchAxis} of ${rows} ${rows === 1 ? 'row' : 'rows'} is ${wanted}`,
@@ -108,9 +107,9 @@ function joinedPart(parts: readonly Part[], input: RowTensor, make: MakeTensor):
   const axis = input.batchAxis;
   if (axis === undefined) {
     commonTensor(tensors, input.name);
-    return itemAt(parts, 0);
+    return parts[0]!;
   }
-  if (parts.length === 1) return itemAt(parts, 0);
+  if (parts.length === 1) return parts[0]!;
   const faults = joinFaults(tensors, axis).map(({ path, message }) => `${path} ${message}`.trim());
   if (faults.length > 0) throw new Error(`inputs ${input.name} do not fit together: ${faults.join('; ')}`);
   return { tensor: joinedParts(tensors, axis, make) };

@@ -1,4 +1,3 @@
-import { itemAt } from '../collections/index.js';
 import type { AskedTask } from './component-protocol.js';
 import { splitFault, splitParts, tensorMaker } from './joining.js';
 import { uncleared } from './memory-pool.js';
@@ -20,16 +19,14 @@ export function outputsOfTasks(
     if (tensor === undefined) throw new Error(`the model gave no ${output.name}`);
     return partsOfTasks(tensor, output, tasks);
   });
-  return tasks.map((_, i) =>
-    Object.fromEntries(outputs.map(({ name }, k) => [name, itemAt(itemAt(split, k), i)])),
-  );
+  return tasks.map((_, i) => Object.fromEntries(outputs.map(({ name }, k) => [name, split[k]![i]!])));
 }
 
 function partsOfTasks(tensor: TensorData, output: RowTensor, tasks: readonly AskedTask[]): TensorData[] {
   const { name, batchAxis: axis, shape } = output;
   if (axis === undefined) return tensorForAll(tensor, output, tasks.length);
   if (tasks.length === 1) return [tensor];
-  const rowsPerPart = tasks.map(({ rows }) => rows * itemAt(shape, axis));
+  const rowsPerPart = tasks.map(({ rows }) => rows * shape[axis]!);
   const fault = splitFault(tensor, axis, rowsPerPart);
   if (fault !== undefined)
     throw new Error(`output ${name} cannot be split among the tasks of its batch: ${fault}`);

@@ -1,5 +1,4 @@
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
-import { itemAt } from '../collections/index.js';
 import { encodeMessage } from './frames.js';
 import type { Tensors } from './protocol.js';
 
@@ -33,7 +32,7 @@ export function writeReply(
   const chunks = encodeMessage(reply, tensors);
   const last = chunks.length - 1;
   socket.cork();
-  for (let i = 0; i < last; i++) socket.write(itemAt(chunks, i));
-  socket.write(itemAt(chunks, last), () => written(chunks));
+  for (let i = 0; i < last; i++) socket.write(chunks[i]!);
+  socket.write(chunks[last]!, () => written(chunks));
   socket.uncork();
 }

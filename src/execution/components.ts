@@ -1,4 +1,3 @@
-import { itemAt } from '../collections/index.js';
 import { type BatchInputs, batchInputs, buffersOf } from './batch-inputs.js';
 import { outputsOfTasks } from './batch-outputs.js';
 import {
@@ -140,7 +139,7 @@ export class Components {
     for (const { kept, movedTo } of inputs.taken) this.kept.consumed(kept, movedTo !== undefined);
     this.recycle(feeds);
     const owned = new Set<ArrayBufferLike>();
-    const bytes = tasks.map(({ id }, i) => this.kept.keep(id, itemAt(split, i), owned));
+    const bytes = tasks.map(({ id }, i) => this.kept.keep(id, split[i]!, owned));
     return { answer: { ...times, bytes }, ...this.read(tasks, read) };
   }
 
@@ -311,7 +310,7 @@ function sentByTask(count: number, message: RawMessage<unknown>): Tensors[] {
   const sent = Array.from({ length: count }, (): Tensors => ({}));
   for (const [text, tensor] of Object.entries(tensorsOf(message))) {
     const { i, name } = taskOfTensor(text);
-    itemAt(sent, i)[name] = tensor;
+    sent[i]![name] = tensor;
   }
   return sent;
 }

@@ -1,4 +1,3 @@
-import { itemAt } from '../collections/index.js';
 /** The size of a piece is a multiple of this, so that similar bodies and batches share. */
 export const CLASS_BYTES = 64 * 1024;
 
@@ -52,7 +51,7 @@ export class MemoryPool {
   }
 
   private remove(i: number): ArrayBuffer {
-    const piece = itemAt(this.kept.splice(i, 1), 0);
+    const piece = this.kept.splice(i, 1)[0]!;
     this.keptBytes -= piece.byteLength;
     return piece;
   }
@@ -60,7 +59,7 @@ export class MemoryPool {
 
 /** uncleared allocates memory that is not cleared and belongs to no pool, so that it can move between threads. */
 export function uncleared(bytes: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(bytes).buffer;
+  return Buffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer;
 }
 
 function classOf(bytes: number): number {

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InferenceSession } from 'onnxruntime-node';
-import { itemAt } from '../collections/index.js';
 import type { NodeTiming, Request } from './protocol.js';
 
 const PREFIX = 'profile';
@@ -103,7 +102,7 @@ function parseTrace(folder: string): TraceEvent[] {
   const files = readdirSync(folder).filter((file) => file.startsWith(PREFIX) && file.endsWith('.json'));
   const texts = files.map((file) => readFileSync(join(folder, file), 'utf8')).filter((text) => text !== '');
   if (texts.length !== 1) throw new Error(`ONNX Runtime wrote ${texts.length} profiles, one was expected`);
-  return parseEvents(itemAt(texts, 0));
+  return parseEvents(texts[0]!);
 }
 
 /**
@@ -154,7 +153,7 @@ export function readTrace(events: readonly TraceEvent[], warmupRuns: number): Ti
 
 /** gapAfter gives the time to the next node's start, or to the run's end. */
 function gapAfter({ whole, nodes }: Run, position: number): number {
-  const event = itemAt(nodes, position);
+  const event = nodes[position]!;
   const next = nodes[position + 1]?.ts ?? whole.ts + whole.dur;
   return Math.max(0, next - event.ts - event.dur);
 }
@@ -178,7 +177,7 @@ function runsOf(events: readonly TraceEvent[]): Run[] {
 /** withoutInner drops the nodes inside an If, Loop or Scan, which ends after them and contains their times. */
 function withoutInner(events: readonly TraceEvent[], outer: TraceEvent): TraceEvent[] {
   let kept = events.length;
-  while (kept > 0 && itemAt(events, kept - 1).ts >= outer.ts) kept--;
+  while (kept > 0 && events[kept - 1]!.ts >= outer.ts) kept--;
   return events.slice(0, kept);
 }
 

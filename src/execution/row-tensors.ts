@@ -1,4 +1,3 @@
-import { itemAt } from '../collections/index.js';
 import type { TensorSpec } from '../formats/index.js';
 import { sameTensor, type TensorData } from './tensor-data.js';
 
@@ -10,7 +9,7 @@ export type RowTensor = Pick<TensorSpec, 'name' | 'shape' | 'batchAxis' | 'varia
  * @throws Error where it differs
  */
 export function commonTensor(parts: readonly TensorData[], name: string): TensorData {
-  const first = itemAt(parts, 0);
+  const first = parts[0]!;
   if (parts.some((part) => part !== first && !sameTensor(part, first)))
     throw new Error(`${name} has no batch axis and differs between the requests of a batch`);
   return first;

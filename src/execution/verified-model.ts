@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { constants, copyFileSync, createReadStream, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { errorFields } from '../formats/index.js';
 
 /** FileDigest is a file and the SHA-256 that its bytes must have, in hex. */
 export interface FileDigest {
@@ -103,6 +102,6 @@ function readable<T>(path: string, faults: string[], read: () => T): T | undefin
 
 /** unreadableFile says why a file cannot be read. */
 export function unreadableFile(path: string, error: unknown): string {
-  const { code, message } = errorFields(error);
+  const { code, message } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read: ${message}`;
 }
