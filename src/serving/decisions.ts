@@ -5,16 +5,12 @@ import { grownColumn } from '../collections/index.js';
  * "One core, two drivers").
  */
 export const Decision = {
-  /**
-   * The device runs the batch: a = batch, b = device, c = the earliest time it may start (0: at once). A
-   * device runs the batches it is handed in that order.
-   */
+  /** The device runs the batch: a = batch, b = device. A device runs the batches it is handed in that order. */
   execute: 1,
   /**
    * The tensors of the batch are sent to the next pool: a = batch, b = sending device, c = receiving device
-   * (−1: not chosen yet), d = the earliest time it may start (0: at once). A transfer takes the sender's
-   * uplink and the receiver's downlink together, and a link serves the transfers it is handed in that order.
-   * A transfer that takes no time takes no link.
+   * (−1: not chosen yet). A transfer takes the sender's uplink and the receiver's downlink together, and a link serves
+   * the transfers it is handed in that order. A transfer that takes no time takes no link.
    */
   transfer: 2,
   /** The request has ended with results, or with a failure: a = request, b = an Answer. */

@@ -3,8 +3,7 @@ import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../collections/
 const NONE = SHARED_NONE;
 
 /**
- * VirtualDevices are the devices of a simulation. Each runs the batches it is handed in that order, one at a
- * time, and none before its time.
+ * VirtualDevices are the devices of a simulation. Each runs the batches it is handed in that order, one at a time.
  */
 export class VirtualDevices {
   /** `running` is the batch on each device, NONE where it is idle. */
@@ -16,7 +15,6 @@ export class VirtualDevices {
   /** `handedAt` and `startedAt` are when each batch was handed to its device, and when it started. */
   handedAt = new Float64Array(0);
   startedAt = new Float64Array(0);
-  private notBefore = new Float64Array(0);
   private next = new Int32Array(0);
 
   constructor(count: number) {
@@ -29,10 +27,9 @@ export class VirtualDevices {
    * hand puts a batch at the end of a device's queue.
    * @returns whether the batch is now the first that waits on an idle device
    */
-  hand(at: number, batch: number, device: number, notBefore: number): boolean {
+  hand(at: number, batch: number, device: number): boolean {
     if (batch >= this.next.length) this.grow(batch);
     this.handedAt[batch] = at;
-    this.notBefore[batch] = notBefore;
     this.next[batch] = NONE;
     const behind = this.last[device] as number;
     this.last[device] = batch;
@@ -47,11 +44,6 @@ export class VirtualDevices {
   /** waiting is the batch that the device runs next, NONE where none waits. */
   waiting(device: number): number {
     return this.first[device] as number;
-  }
-
-  /** earliest is the time before which the batch must not start. */
-  earliest(batch: number): number {
-    return this.notBefore[batch] as number;
   }
 
   /**
@@ -88,7 +80,6 @@ export class VirtualDevices {
     const capacity = grownCapacity(this.next.length, batch + 1);
     this.handedAt = grownColumn(this.handedAt, capacity);
     this.startedAt = grownColumn(this.startedAt, capacity);
-    this.notBefore = grownColumn(this.notBefore, capacity);
     this.next = grownColumn(this.next, capacity);
   }
 }

@@ -6,8 +6,7 @@ const NONE = SHARED_NONE;
 /**
  * VirtualLinks are the links of a simulation. A transfer takes its sender's uplink and its receiver's
  * downlink (where known) together. Each link serves the transfers it is handed in that order, so a transfer
- * whose other link is taken keeps those behind it waiting. A transfer that takes no time takes no link and
- * waits only for its own earliest time.
+ * whose other link is taken keeps those behind it waiting. A transfer that takes no time takes no link.
  */
 export class VirtualLinks {
   private readonly up: Lane;
@@ -20,8 +19,7 @@ export class VirtualLinks {
   to = new Int32Array(0);
   /** `takesNs` is how long each transfer takes. */
   takesNs = new Float64Array(0);
-  private notBefore = new Float64Array(0);
-  private arranged = new Uint8Array(0);
+  private isOnItsWay = new Uint8Array(0);
 
   constructor(private readonly links: Links) {
     this.up = new Lane(links.uplinkCount);
@@ -29,11 +27,10 @@ export class VirtualLinks {
   }
 
   /** hand puts a transfer at the end of the queues of its links. */
-  hand(at: number, batch: number, from: number, to: number, notBefore: number, takesNs: number): void {
+  hand(at: number, batch: number, from: number, to: number, takesNs: number): void {
     if (batch >= this.from.length) this.grow(batch);
     this.handedAt[batch] = at;
-    this.notBefore[batch] = notBefore;
-    this.arranged[batch] = 0;
+    this.isOnItsWay[batch] = 0;
     this.from[batch] = from;
     this.to[batch] = to;
     this.takesNs[batch] = takesNs;
@@ -42,11 +39,9 @@ export class VirtualLinks {
     if (to !== NONE) this.down.push(this.links.downlinkOf[to] as number, batch);
   }
 
-  /**
-   * isNext returns whether a batch is at the head of both its links and nothing has been arranged for it yet.
-   */
+  /** isNext returns whether a batch is at the head of both its links and has not begun its way. */
   isNext(batch: number): boolean {
-    if (this.arranged[batch] === 1) return false;
+    if (this.isOnItsWay[batch] === 1) return false;
     if (this.takesNs[batch] === 0) return true;
     const to = this.to[batch] as number;
     return (
@@ -55,14 +50,10 @@ export class VirtualLinks {
     );
   }
 
-  /** arrange notes that a batch is on its way, or that an event for its earliest time is scheduled. */
-  arrange(batch: number): void {
-    this.arranged[batch] = 1;
-  }
-
-  /** earliest is the time before which the transfer must not start. */
-  earliest(batch: number): number {
-    return this.notBefore[batch] as number;
+  /** begin notes that a batch is on its way. */
+  begin(at: number, batch: number): void {
+    this.isOnItsWay[batch] = 1;
+    this.startedAt[batch] = at;
   }
 
   /** end takes an arrived batch off its links, which are then free for the next. */
@@ -96,8 +87,7 @@ export class VirtualLinks {
     this.handedAt = grownColumn(this.handedAt, capacity);
     this.startedAt = grownColumn(this.startedAt, capacity);
     this.takesNs = grownColumn(this.takesNs, capacity);
-    this.notBefore = grownColumn(this.notBefore, capacity);
-    this.arranged = grownColumn(this.arranged, capacity);
+    this.isOnItsWay = grownColumn(this.isOnItsWay, capacity);
     this.from = grownColumn(this.from, capacity);
     this.to = grownColumn(this.to, capacity);
   }

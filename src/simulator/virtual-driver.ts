@@ -28,17 +28,13 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** How many instants `advance` simulates. */
 const INSTANTS = 256;
 
-/**
- * Kind numbers the kinds of events by their priorities: steps that end at an instant are reported before those that may
- * begin then.
- */
+/** Kind numbers the kinds of events in the order in which those of one instant are reported. */
 const Kind = {
   transferEnds: 0,
   executionEnds: 1,
-  deviceMayBegin: 2,
-  linksMayBegin: 3,
-  deviceComesUp: 4,
-  hopEnds: 5,
+  deviceComesUp: 2,
+  /** The results of an engine have come back to its ingress. */
+  hopEnds: 3,
 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -101,9 +97,10 @@ function asSeen(outcome: SharedOutcomeCode, isInTime: boolean): SharedOutcomeCod
 /**
  * VirtualDriver drives a core in virtual time.
  *
- * Within an instant, events are reported in this order: devices up (at 0), transfers that end, executions
- * that end (each followed by the start of the batch that waited for that device or link), steps that waited
- * for their earliest time, the timer, and arrivals. Among equals, the first scheduled is the first reported.
+ * Devices that are in use from the beginning are reported up first of all. Within an instant, events are reported in the order of
+ * their kinds: transfers that end, executions that end (each followed by the start of the batch that waited for that link or
+ * device), devices that come up, and results that are back at an engine's ingress; then the timer, and then arrivals. Among
+ * equals, the first scheduled is the first reported.
  * Then the core decides, all decisions are carried out in their order, and the core is told which batches
  * began by that. Where this makes more steps end at the same instant (steps of no length), these are reported
  * and the core decides again, until the instant is quiet.
@@ -263,17 +260,11 @@ export class VirtualDriver {
         case Kind.executionEnds:
           this.endExecution(subject);
           break;
-        case Kind.deviceMayBegin:
-          this.core.started(now, this.begin(subject));
-          break;
-        case Kind.linksMayBegin:
-          this.move(subject);
+        case Kind.deviceComesUp:
+          if (this.standby.comesUp(now, subject)) this.core.deviceUp(now, subject);
           break;
         case Kind.hopEnds:
           this.core.transferred(now, subject, this.links.startedAt[subject] as number, now);
-          break;
-        case Kind.deviceComesUp:
-          if (this.standby.comesUp(now, subject)) this.core.deviceUp(now, subject);
           break;
         default:
           unreachable(kind);
@@ -301,10 +292,10 @@ export class VirtualDriver {
       const kind = decisions.kind(i);
       switch (kind) {
         case Decision.execute:
-          this.hand(a | 0, decisions.b(i) | 0, decisions.c(i));
+          this.hand(a | 0, decisions.b(i) | 0);
           break;
         case Decision.transfer:
-          this.send(a | 0, decisions.b(i) | 0, decisions.c(i) | 0, decisions.d(i));
+          this.send(a | 0, decisions.b(i) | 0, decisions.c(i) | 0);
           break;
         case Decision.answer:
           this.end(a | 0, outcomeOf((decisions.b(i) | 0) as Answer), NONE, NONE);
@@ -345,13 +336,10 @@ export class VirtualDriver {
     this.dueAt = at;
   }
 
-  private hand(batch: number, device: number, notBefore: number): void {
-    if (!this.devices.hand(this.now, batch, device, notBefore)) return;
-    if (notBefore > this.now) this.events.schedule(notBefore, Kind.deviceMayBegin, device);
-    else {
-      if (this.begunCount === this.begun.length) this.begun = grownColumn(this.begun, 2 * this.begunCount);
-      this.begun[this.begunCount++] = this.begin(device);
-    }
+  private hand(batch: number, device: number): void {
+    if (!this.devices.hand(this.now, batch, device)) return;
+    if (this.begunCount === this.begun.length) this.begun = grownColumn(this.begun, 2 * this.begunCount);
+    this.begun[this.begunCount++] = this.begin(device);
   }
 
   private begin(device: number): number {
@@ -385,34 +373,23 @@ export class VirtualDriver {
       core.executed(now, batch, startedAt, now, this.verdicts.of(batch, core, this.requests));
     else core.executed(now, batch, startedAt, now);
     this.standby.ended(now, device);
-    const next = devices.waiting(device);
-    if (next === NONE) return;
-    if (devices.earliest(next) > now)
-      this.events.schedule(devices.earliest(next), Kind.deviceMayBegin, device);
-    else core.started(now, this.begin(device));
+    if (devices.waiting(device) !== NONE) core.started(now, this.begin(device));
   }
 
-  private send(batch: number, from: number, to: number, notBefore: number): void {
+  private send(batch: number, from: number, to: number): void {
     const { core, links, now } = this;
     const takesNs = this.steps.transferNs(
       core.batchPool(batch),
       core.batchEdge(batch),
       core.batchSize(batch),
     );
-    links.hand(now, batch, from, to, notBefore, takesNs);
+    links.hand(now, batch, from, to, takesNs);
     this.moveIfNext(batch);
   }
 
   private moveIfNext(batch: number): void {
     if (batch === NONE || !this.links.isNext(batch)) return;
-    this.links.arrange(batch);
-    const earliest = this.links.earliest(batch);
-    if (earliest > this.now) this.events.schedule(earliest, Kind.linksMayBegin, batch);
-    else this.move(batch);
-  }
-
-  private move(batch: number): void {
-    this.links.startedAt[batch] = this.now;
+    this.links.begin(this.now, batch);
     this.events.schedule(this.now + (this.links.takesNs[batch] as number), Kind.transferEnds, batch);
   }
 

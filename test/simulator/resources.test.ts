@@ -24,15 +24,15 @@ describe('VirtualDevices', () => {
       const stream = streamOf(seed, 'devices');
       const batches = numbers(stream);
       const devices = new VirtualDevices(3);
-      const lines = [0, 1, 2].map(() => [] as { batch: number; at: number; notBefore: number }[]);
+      const lines = [0, 1, 2].map(() => [] as { batch: number; at: number }[]);
       const running = [NONE, NONE, NONE];
       for (let at = 0; at < 300; at++) {
         const device = stream.integer(3);
         const line = lines[device] as (typeof lines)[number];
         const draw = stream.uniform();
         if (draw < 0.4 && batches.left() > 0) {
-          const step = { batch: batches.take(), at, notBefore: stream.integer(500) };
-          const next = devices.hand(at, step.batch, device, step.notBefore);
+          const step = { batch: batches.take(), at };
+          const next = devices.hand(at, step.batch, device);
           expect(next).toBe(line.length === 0 && running[device] === NONE);
           line.push(step);
         } else if (draw < 0.7 && running[device] === NONE && line.length > 0) {
@@ -48,10 +48,7 @@ describe('VirtualDevices', () => {
         expect([...devices.running]).toEqual(running);
         expect([0, 1, 2].map((d) => devices.waiting(d))).toEqual(lines.map((own) => own[0]?.batch ?? NONE));
         for (const step of line.slice(-1)) {
-          expect([devices.earliest(step.batch), devices.handedAt[step.batch]]).toEqual([
-            step.notBefore,
-            step.at,
-          ]);
+          expect(devices.handedAt[step.batch]).toBe(step.at);
         }
       }
     }
@@ -70,7 +67,7 @@ describe('VirtualLinks', () => {
     from: number;
     to: number;
     takesNs: number;
-    arranged: boolean;
+    isOnItsWay: boolean;
   }
   const upOf = ({ from }: Sent) => links.uplinkOf[from] as number;
   const downOf = ({ to }: Sent) => (to === NONE ? NONE : (links.downlinkOf[to] as number));
@@ -89,25 +86,23 @@ describe('VirtualLinks', () => {
           (other) => upOf(other) !== upOf(one) && (one.to === NONE || downOf(other) !== downOf(one)),
         );
       for (let at = 0; at < 250; at++) {
-        const going = sent.filter(({ arranged }) => arranged);
+        const going = sent.filter(({ isOnItsWay }) => isOnItsWay);
         if (stream.uniform() < 0.5 && batches.left() > 0) {
           const one = {
             batch: batches.take(),
             from: stream.integer(4),
             to: stream.integer(5) - 1,
             takesNs: stream.uniform() < 0.2 ? 0 : 1 + stream.integer(9),
-            arranged: false,
+            isOnItsWay: false,
           };
-          const notBefore = stream.integer(99);
           sent.push(one);
-          virtual.hand(at, one.batch, one.from, one.to, notBefore, one.takesNs);
+          virtual.hand(at, one.batch, one.from, one.to, one.takesNs);
           expect([
             virtual.handedAt[one.batch],
             virtual.from[one.batch],
             virtual.to[one.batch],
             virtual.takesNs[one.batch],
-            virtual.earliest(one.batch),
-          ]).toEqual([at, one.from, one.to, one.takesNs, notBefore]);
+          ]).toEqual([at, one.from, one.to, one.takesNs]);
         } else if (going.length > 0) {
           const ended = going[stream.integer(going.length)] as Sent;
           virtual.end(ended.batch);
@@ -120,12 +115,13 @@ describe('VirtualLinks', () => {
             ended.to === NONE ? NONE : first((one) => downOf(one) === downOf(ended)),
           ]);
         }
-        const next = sent.filter((one) => !one.arranged && free(one));
+        const next = sent.filter((one) => !one.isOnItsWay && free(one));
         expect(sent.filter(({ batch }) => virtual.isNext(batch))).toEqual(next);
         for (const one of next) {
           if (stream.uniform() < 0.5) continue;
-          virtual.arrange(one.batch);
-          one.arranged = true;
+          virtual.begin(at, one.batch);
+          expect(virtual.startedAt[one.batch]).toBe(at);
+          one.isOnItsWay = true;
           expect(virtual.isNext(one.batch)).toBe(false);
         }
       }

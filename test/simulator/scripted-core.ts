@@ -16,7 +16,6 @@ export interface Handed {
   device: number;
   /** The receiving device, −1 for none. */
   to: number;
-  notBefore: number;
   /** The times that the driver told. */
   from?: number;
   end?: number;
@@ -27,7 +26,7 @@ const NONE = -1;
 
 /**
  * ScriptedCore does at random what its contract allows. It hands batches of any size to devices, several ahead to busy
- * ones, with earliest starts in the past, now or ahead. It sends transfers with and without a receiver. Its requests
+ * ones. It sends transfers with and without a receiver. Its requests
  * wait for a timer, are dropped or are answered. It records its decisions and the events that it is told, and throws at
  * an impossible event.
  */
@@ -49,7 +48,7 @@ export class ScriptedCore implements ServingCore {
     private readonly topology: Topology,
     private readonly decisions: Decisions,
     private readonly stream: Stream,
-    /** The furthest that a `notBefore` may lie ahead. */
+    /** The furthest that a wake-up may lie ahead. */
     private readonly aheadNs: number,
   ) {}
 
@@ -120,9 +119,8 @@ export class ScriptedCore implements ServingCore {
 
   private hand(batch: number, device: number): void {
     this.batches.get(batch)!.device = device;
-    const notBefore = this.someTime();
-    this.say({ kind: 'execute', at: this.now, batch, device, to: NONE, notBefore });
-    this.decisions.push(Decision.execute, batch, device, notBefore);
+    this.say({ kind: 'execute', at: this.now, batch, device, to: NONE });
+    this.decisions.push(Decision.execute, batch, device);
   }
 
   private sendOn(batch: number): void {
@@ -133,9 +131,8 @@ export class ScriptedCore implements ServingCore {
       return;
     }
     const to = this.stream.uniform() < 0.7 ? this.deviceOf(next) : NONE;
-    const notBefore = this.someTime();
-    this.say({ kind: 'transfer', at: this.now, batch, device, to, notBefore });
-    this.decisions.push(Decision.transfer, batch, device, to, notBefore);
+    this.say({ kind: 'transfer', at: this.now, batch, device, to });
+    this.decisions.push(Decision.transfer, batch, device, to);
   }
 
   private end(request: number): void {
@@ -165,13 +162,6 @@ export class ScriptedCore implements ServingCore {
   private deviceOf(pool: number): number {
     const { devices } = this.topology.pools[pool]!;
     return devices[this.stream.integer(devices.length)]!;
-  }
-
-  private someTime(): number {
-    const draw = this.stream.uniform();
-    if (draw < 0.4) return 0;
-    if (draw < 0.5) return this.now;
-    return Math.max(0, this.now + this.stream.integer(2 * this.aheadNs) - this.aheadNs);
   }
 
   private hear(word: string, at: number, ...rest: number[]): void {
