@@ -59,7 +59,7 @@ function neededBy(
 ): NeededDevices {
   const served = graph.names.map((stage, i) => ({
     stage,
-    device: (stages[i]?.candidates[candidate[i] as number] as StageCandidate).device,
+    device: stages[i]!.candidates[candidate[i] as number]!.device,
     replicas: replicas[i] as number,
   }));
   const needed = classes.map((device) => ({

@@ -1,6 +1,6 @@
 import { largestOf, lastOf, smallestOf } from '../collections/index.js';
 import { allowedLate, type StageDemand } from './floors.js';
-import type { PlanningProblem, StageCandidate, TailObjective } from './problem.js';
+import type { PlanningProblem, TailObjective } from './problem.js';
 
 /** As many replicas as nobody has: so many are needed where a class has too few servers to send what a stage sends. */
 const TOO_MANY = 1e12;
@@ -40,7 +40,7 @@ export function senderOf(
   { stage, candidate }: { readonly stage: number; readonly candidate: number },
   chosen?: ArrayLike<number>,
 ): Sender {
-  const { device, batches } = stages[stage]?.candidates[candidate] as StageCandidate;
+  const { device, batches } = stages[stage]!.candidates[candidate]!;
   const rows = lastOf(batches);
   const rowsNs = (graph.edges[stage] ?? []).map((edge) => {
     const receivers = stages[edge.to]?.candidates ?? [];

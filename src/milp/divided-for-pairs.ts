@@ -144,7 +144,7 @@ function addReplicas(
   });
   classes.names.forEach((device, k) => {
     const taken = items.flatMap((one): Term[] => (one.classes.includes(k) ? [[one.count, 1]] : []));
-    const there = (shares[m]?.[k] as Term[]).map(([v, a]): Term => [v, -a]);
+    const there = shares[m]![k]!.map(([v, a]): Term => [v, -a]);
     model.addConstraint(`${device} of ${name}`, [...taken, ...there], { upper: 0 });
   });
   if (weight <= 0) return;

@@ -74,7 +74,7 @@ function epochUnit(value: number): MomentUnit | undefined {
 /** epochStamp reads a decimal number of a unit since 1970, digit by digit: as a double it would be some hundred nanoseconds off. */
 function epochStamp(text: string, { digits }: MomentUnit): Stamp {
   const plain = /^\+?(\d+)(?:\.(\d*))?$/.exec(text) ?? /^(\d+)\.(\d*)$/.exec(Number(text).toFixed(NS_DIGITS));
-  const whole = (plain?.[1] as string).padStart(digits + 1, '0');
+  const whole = plain![1]!.padStart(digits + 1, '0');
   const cut = whole.length - digits;
   const fraction = `${whole.slice(cut)}${plain?.[2] ?? ''}`;
   return {

@@ -72,13 +72,12 @@ describe('readTokens()', () => {
 });
 
 describe('readClientToken()', () => {
-  it.each([
-    'alice:secret',
-    'secret',
-    '# mine\nsecret\n',
-  ])('takes the one token of a file: %j', async (text) => {
-    expect(await readClientToken(file(text), new ToldFaults())).toEqual({ token: 'secret', warnings: [] });
-  });
+  it.each(['alice:secret', 'secret', '# mine\nsecret\n'])(
+    'takes the one token of a file: %j',
+    async (text) => {
+      expect(await readClientToken(file(text), new ToldFaults())).toEqual({ token: 'secret', warnings: [] });
+    },
+  );
 
   it('refuses several, since it cannot know which is meant', async () => {
     const told = new ToldFaults();

@@ -81,7 +81,7 @@ async function answers(
       1,
       ...dims,
     ]);
-    alone.push(...((await session.run({ x })).y?.data as Float32Array));
+    alone.push(...((await session.run({ x })).y!.data as Float32Array));
   }
   await session.release();
   const server = await serveBundle(at('bundle'), { port: 0 });
@@ -234,27 +234,28 @@ describe('a model that makes its answer of all rows of a batch', () => {
     }
   }
 
-  it.each(
-    fewOf(['a list of what passes a threshold', 'an early exit by the largest value'], 1),
-  )('gives each of 24 clients at once what is its own: %s', async (name) => {
-    await writeFile(at('model.onnx'), rowModel(MIXING[name]!.model));
-    const { profile: made } = await profile({ batch: [1, 2, 4] });
-    expect(made.model.fixedBatch).toBe(1);
-    expect((await solveSpec(at('spec.yaml'), { output: at('plan.json') })).outcome).toBe('plan');
-    await deployPlan(at('plan.json'), { output: at('bundle') });
-    const rows = Array.from({ length: 24 }, (_, client) =>
-      Array.from({ length: FEATURES }, (_, i) =>
-        i <= client % 4 ? (client % 3) + 2.5 + client / 100 : -client / 100,
-      ),
-    );
-    const session = await InferenceSession.create(at('model.onnx'));
-    for (const [client, answer] of (await served(rows)).entries()) {
-      const x = new Tensor('float32', Float32Array.from(rows[client]!), [1, FEATURES]);
-      const own = Object.values(await session.run({ x }))[0]!.data as Float32Array;
-      expect(answer).toEqual(Array.from(own, (value) => expect.closeTo(value, 4)));
-    }
-    await session.release();
-  });
+  it.each(fewOf(['a list of what passes a threshold', 'an early exit by the largest value'], 1))(
+    'gives each of 24 clients at once what is its own: %s',
+    async (name) => {
+      await writeFile(at('model.onnx'), rowModel(MIXING[name]!.model));
+      const { profile: made } = await profile({ batch: [1, 2, 4] });
+      expect(made.model.fixedBatch).toBe(1);
+      expect((await solveSpec(at('spec.yaml'), { output: at('plan.json') })).outcome).toBe('plan');
+      await deployPlan(at('plan.json'), { output: at('bundle') });
+      const rows = Array.from({ length: 24 }, (_, client) =>
+        Array.from({ length: FEATURES }, (_, i) =>
+          i <= client % 4 ? (client % 3) + 2.5 + client / 100 : -client / 100,
+        ),
+      );
+      const session = await InferenceSession.create(at('model.onnx'));
+      for (const [client, answer] of (await served(rows)).entries()) {
+        const x = new Tensor('float32', Float32Array.from(rows[client]!), [1, FEATURES]);
+        const own = Object.values(await session.run({ x }))[0]!.data as Float32Array;
+        expect(answer).toEqual(Array.from(own, (value) => expect.closeTo(value, 4)));
+      }
+      await session.release();
+    },
+  );
 });
 
 if (WHOLE)

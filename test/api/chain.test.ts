@@ -211,16 +211,16 @@ describe('the chain from ONNX file to served requests', () => {
     expect(existsSync(cut.output)).toBe(false);
   });
 
-  it.each([
-    'models/model',
-    'manifest.json',
-  ])('deploys nothing when it is aborted once it has written %s, and leaves the earlier bundle', async (written) => {
-    const before = await contents(at('bundle'));
-    const signal = abortedOnce(() => existsSync(at(`.bundle.${process.pid}.tmp/${written}`)));
-    await expect(deployPlan(at('plan.json'), { output: at('bundle'), signal })).rejects.toThrow(/abort/);
-    expect(await contents(at('bundle'))).toEqual(before);
-    expect((await readdir(folder)).filter((name) => name.startsWith('.bundle'))).toEqual([]);
-  });
+  it.each(['models/model', 'manifest.json'])(
+    'deploys nothing when it is aborted once it has written %s, and leaves the earlier bundle',
+    async (written) => {
+      const before = await contents(at('bundle'));
+      const signal = abortedOnce(() => existsSync(at(`.bundle.${process.pid}.tmp/${written}`)));
+      await expect(deployPlan(at('plan.json'), { output: at('bundle'), signal })).rejects.toThrow(/abort/);
+      expect(await contents(at('bundle'))).toEqual(before);
+      expect((await readdir(folder)).filter((name) => name.startsWith('.bundle'))).toEqual([]);
+    },
+  );
 
   it("serves the bundle: every answer is the model's own", async () => {
     const session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });

@@ -44,17 +44,17 @@ const OVERWRITING: Readonly<Record<string, readonly [string, (output: string) =>
 };
 
 describe('a call of the library', () => {
-  it.each(Object.entries(OVERWRITING))('does not replace what it read by another name: %s', async (_, [
-    file,
-    call,
-  ]) => {
-    const before = await readFile(at(file));
-    const other = at(`other${file.slice(file.lastIndexOf('.'))}`);
-    await link(at(file), other);
-    await expect(call(other)).rejects.toThrow(/would be replaced/);
-    expect(await readFile(at(file))).toEqual(before);
-    expect(await readFile(other)).toEqual(before);
-  });
+  it.each(Object.entries(OVERWRITING))(
+    'does not replace what it read by another name: %s',
+    async (_, [file, call]) => {
+      const before = await readFile(at(file));
+      const other = at(`other${file.slice(file.lastIndexOf('.'))}`);
+      await link(at(file), other);
+      await expect(call(other)).rejects.toThrow(/would be replaced/);
+      expect(await readFile(at(file))).toEqual(before);
+      expect(await readFile(other)).toEqual(before);
+    },
+  );
 
   it('does not replace what a file names that it read, though it does not read that itself', async () => {
     const named = { ...PROFILE, model: { name: 'm', file: 'm.onnx' } };

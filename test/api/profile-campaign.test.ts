@@ -135,16 +135,17 @@ describe('plan profile --resume', () => {
     [['--pause-ms', '5'], 'measured with pauseMs 1, not 5'],
     [['--device', 'cpu:1', '--batch', '5'], undefined],
   ];
-  it.each(
-    fewOf(CHANGED, 3),
-  )('refuses %j where it contradicts the file, and adds what does not', async (args, why) => {
-    await copyFile(at('begun.json'), at('y.json'));
-    const command = ['profile', at('model.onnx'), '--resume', '-o', at('y.json'), ...args];
-    const { code, stderr } = await plan(command);
-    expect(code).toBe(why === undefined ? 0 : 2);
-    if (why !== undefined) expect(stderr).toContain(why);
-    else if (args.includes('5')) expect(cellsOf(await saved('y.json'))).toEqual({ 'cpu:1': ['1', '5'] });
-  });
+  it.each(fewOf(CHANGED, 3))(
+    'refuses %j where it contradicts the file, and adds what does not',
+    async (args, why) => {
+      await copyFile(at('begun.json'), at('y.json'));
+      const command = ['profile', at('model.onnx'), '--resume', '-o', at('y.json'), ...args];
+      const { code, stderr } = await plan(command);
+      expect(code).toBe(why === undefined ? 0 : 2);
+      if (why !== undefined) expect(stderr).toContain(why);
+      else if (args.includes('5')) expect(cellsOf(await saved('y.json'))).toEqual({ 'cpu:1': ['1', '5'] });
+    },
+  );
 });
 
 describe('askedCampaign()', () => {

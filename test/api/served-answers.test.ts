@@ -122,45 +122,48 @@ describe('a bundle cut into partitions', () => {
         ['float16', 'bert'],
       ],
     ),
-  )("answers every request with the model's own outputs, batched, with boundary %s, of %s", async (boundary, name) => {
-    const subject = SUBJECTS[name];
-    const { inputs, expected } = await requestsTo(subject);
-    const plan = await cutPlan(boundary, subject.dim);
-    expect(plan.models[0]?.pipelines.map(({ partitions }) => partitions.length)).toEqual([2]);
-    await deployPlan(at('plan.json'), { output: at('bundle') });
-    const manifest = JSON.parse(await readFile(at('bundle/manifest.json'), 'utf8')) as Bundle;
-    const sent = manifest.partitions[0]?.outputs.flatMap(({ dtype }) =>
-      dtype.startsWith('float') ? [dtype] : [],
-    );
-    expect(new Set(sent)).toEqual(new Set([boundary === 'exact' ? 'float32' : 'float16']));
-    const fed = manifest.partitions[1]?.inputs.map(({ name }) => name) ?? [];
-    if (name === 'bert') expect(fed).toContain('input_ids');
-    const server = await serveBundle(at('bundle'), { port: 0 });
-    let largestDifference = 0;
-    try {
-      const report = await loadServer(server.url, {
-        rps: whole(120, 60),
-        durationS: whole(0.5, 1.5),
-        seed: 1,
-        inputs,
-        check: ({ index, outputs }) => {
-          const right = expected[index % REQUESTS]!;
-          const answer = Object.values(outputs)[0]!.data as Float32Array;
-          const most = right.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
-          const apart = right.reduce((top, value, i) => Math.max(top, Math.abs(value - answer[i]!)), 0);
-          largestDifference = Math.max(largestDifference, apart / most);
-          return apart <= TOLERANCE[boundary] * most;
-        },
-      });
-      expect(report.sent).toBeGreaterThan(40);
-      expect({ failed: report.failed, answered: report.answered }).toEqual({
-        failed: 0,
-        answered: report.sent,
-      });
-      if (boundary === 'float16') expect(largestDifference).toBeGreaterThan(0);
-      expect(await server.metricsText()).toMatch(/inferplan_batch_size_bucket/);
-    } finally {
-      await server.close();
-    }
-  });
+  )(
+    "answers every request with the model's own outputs, batched, with boundary %s, of %s",
+    async (boundary, name) => {
+      const subject = SUBJECTS[name];
+      const { inputs, expected } = await requestsTo(subject);
+      const plan = await cutPlan(boundary, subject.dim);
+      expect(plan.models[0]?.pipelines.map(({ partitions }) => partitions.length)).toEqual([2]);
+      await deployPlan(at('plan.json'), { output: at('bundle') });
+      const manifest = JSON.parse(await readFile(at('bundle/manifest.json'), 'utf8')) as Bundle;
+      const sent = manifest.partitions[0]?.outputs.flatMap(({ dtype }) =>
+        dtype.startsWith('float') ? [dtype] : [],
+      );
+      expect(new Set(sent)).toEqual(new Set([boundary === 'exact' ? 'float32' : 'float16']));
+      const fed = manifest.partitions[1]?.inputs.map(({ name }) => name) ?? [];
+      if (name === 'bert') expect(fed).toContain('input_ids');
+      const server = await serveBundle(at('bundle'), { port: 0 });
+      let largestDifference = 0;
+      try {
+        const report = await loadServer(server.url, {
+          rps: whole(120, 60),
+          durationS: whole(0.5, 1.5),
+          seed: 1,
+          inputs,
+          check: ({ index, outputs }) => {
+            const right = expected[index % REQUESTS]!;
+            const answer = Object.values(outputs)[0]!.data as Float32Array;
+            const most = right.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
+            const apart = right.reduce((top, value, i) => Math.max(top, Math.abs(value - answer[i]!)), 0);
+            largestDifference = Math.max(largestDifference, apart / most);
+            return apart <= TOLERANCE[boundary] * most;
+          },
+        });
+        expect(report.sent).toBeGreaterThan(40);
+        expect({ failed: report.failed, answered: report.answered }).toEqual({
+          failed: 0,
+          answered: report.sent,
+        });
+        if (boundary === 'float16') expect(largestDifference).toBeGreaterThan(0);
+        expect(await server.metricsText()).toMatch(/inferplan_batch_size_bucket/);
+      } finally {
+        await server.close();
+      }
+    },
+  );
 });

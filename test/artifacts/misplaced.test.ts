@@ -15,16 +15,15 @@ function told(tuner: unknown): string {
 }
 
 describe('elsewhere()', () => {
-  it.each([
-    ['hpa'],
-    ['kpa'],
-    [{ kind: 'hpa', utilisation: 0.6 }],
-  ])('says where the tuner %j of a pipeline belongs', (tuner) => {
-    const kind = typeof tuner === 'string' ? tuner : tuner.kind;
-    expect(told(tuner)).toContain(
-      `other tuners, and settings, belong in serving: { scheduler: <name>, tuner: { kind: ${kind} } }`,
-    );
-  });
+  it.each([['hpa'], ['kpa'], [{ kind: 'hpa', utilisation: 0.6 }]])(
+    'says where the tuner %j of a pipeline belongs',
+    (tuner) => {
+      const kind = typeof tuner === 'string' ? tuner : tuner.kind;
+      expect(told(tuner)).toContain(
+        `other tuners, and settings, belong in serving: { scheduler: <name>, tuner: { kind: ${kind} } }`,
+      );
+    },
+  );
 
   it('says so of a word that is no tuner, without naming it, and nothing of one that is', () => {
     expect(told('inferlin')).toContain('did you mean inferline?');

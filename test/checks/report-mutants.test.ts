@@ -128,25 +128,26 @@ describe('what contradicts itself in reports', () => {
     expect(reportFaults(value)).toEqual([]);
   });
 
-  it.each(
-    KINDS,
-  )('is found after every edit of a number of a %s, but of those that nothing contradicts', (kind) => {
-    const kept = new Set<string>();
-    const { least, free } = FREE[kind];
-    const used = new Set<RegExp>();
-    let [refused, count] = [0, 0];
-    for (const { name, report } of REPORTS.filter((one) => one.report.kind === kind))
-      for (const { path, value } of leavesOf(report))
-        for (const edit of edits(value)) {
-          if (count++ % whole(4, 1) > 0) continue;
-          const known = free.find(([pattern]) => pattern.test(patternOf(path)));
-          if (isRefused(withLeaf(report, path, edit))) refused += 1;
-          else if (known !== undefined) used.add(known[0]);
-          else kept.add(`${name}#${path}: ${value} became ${edit}`);
-        }
-    expect([...kept]).toEqual([]);
-    expect(refused).toBeGreaterThan(whole(least / 5, least));
-    // The list names nothing that is always refused.
-    if (WHOLE) expect(free.filter(([pattern]) => !used.has(pattern)).map(String)).toEqual([]);
-  });
+  it.each(KINDS)(
+    'is found after every edit of a number of a %s, but of those that nothing contradicts',
+    (kind) => {
+      const kept = new Set<string>();
+      const { least, free } = FREE[kind];
+      const used = new Set<RegExp>();
+      let [refused, count] = [0, 0];
+      for (const { name, report } of REPORTS.filter((one) => one.report.kind === kind))
+        for (const { path, value } of leavesOf(report))
+          for (const edit of edits(value)) {
+            if (count++ % whole(4, 1) > 0) continue;
+            const known = free.find(([pattern]) => pattern.test(patternOf(path)));
+            if (isRefused(withLeaf(report, path, edit))) refused += 1;
+            else if (known !== undefined) used.add(known[0]);
+            else kept.add(`${name}#${path}: ${value} became ${edit}`);
+          }
+      expect([...kept]).toEqual([]);
+      expect(refused).toBeGreaterThan(whole(least / 5, least));
+      // The list names nothing that is always refused.
+      if (WHOLE) expect(free.filter(([pattern]) => !used.has(pattern)).map(String)).toEqual([]);
+    },
+  );
 });

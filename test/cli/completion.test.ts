@@ -11,19 +11,17 @@ async function completed(...words: string[]): Promise<string[]> {
 }
 
 describe('plan completion', () => {
-  it.each([
-    'bash',
-    'zsh',
-    'fish',
-    'pwsh',
-  ])('prints a script for %s that asks plan complete', async (shell) => {
-    const { code, stdout, stderr } = await plan(['completion', shell]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/plan['"]? ?complete|complete --/);
-    const json = await plan(['completion', shell, '--json']);
-    expect(JSON.parse(json.stdout)).toMatchObject({ shell, script: stdout });
-    expect(() => parseArtifact(json.stdout, 'answer', ['completion'])).not.toThrow();
-  });
+  it.each(['bash', 'zsh', 'fish', 'pwsh'])(
+    'prints a script for %s that asks plan complete',
+    async (shell) => {
+      const { code, stdout, stderr } = await plan(['completion', shell]);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/plan['"]? ?complete|complete --/);
+      const json = await plan(['completion', shell, '--json']);
+      expect(JSON.parse(json.stdout)).toMatchObject({ shell, script: stdout });
+      expect(() => parseArtifact(json.stdout, 'answer', ['completion'])).not.toThrow();
+    },
+  );
 
   it('refuses a shell that it does not know, and names those that it does', async () => {
     const { code, stderr } = await plan(['completion', 'tcsh']);
@@ -80,9 +78,12 @@ describe('plan completion', () => {
     [4, ['solve', '--h']],
     [4, ['load', '']],
     [4, ['s']],
-  ])('answers with the directive %i to %j, where 0 lets the shell complete files', async (directive, words) => {
-    expect((await completed(...words)).at(-2)).toBe(`:${directive}`);
-  });
+  ])(
+    'answers with the directive %i to %j, where 0 lets the shell complete files',
+    async (directive, words) => {
+      expect((await completed(...words)).at(-2)).toBe(`:${directive}`);
+    },
+  );
 
   const TYPED: [string, string][] = [
     ['plan sol', 'solve'],

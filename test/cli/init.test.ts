@@ -155,20 +155,18 @@ describe('plan init', () => {
 });
 
 describe('plan init --example', () => {
-  it.each([
-    'pooled',
-    'pipeline',
-    'cascade',
-    'workflow',
-  ])('writes the example %s, which validates and solves', async (name) => {
-    const { code, stderr } = await run('init', '--example', name);
-    expect([code, stderr]).toEqual([0, `next: plan solve ${name}/spec.yaml -o plan.json\n`]);
-    expect(await readdir(at(name))).not.toContain('expected-plan.json');
-    expect(await run('validate', `${name}/spec.yaml`)).toMatchObject({ code: 0 });
-    if (WHOLE || name === 'pooled' || name === 'pipeline')
-      expect(await run('solve', `${name}/spec.yaml`, '-o', 'plan.json')).toMatchObject({ code: 0 });
-    expect(await readFile(at(`${name}/spec.yaml`), 'utf8')).not.toContain('../../schemas');
-  });
+  it.each(['pooled', 'pipeline', 'cascade', 'workflow'])(
+    'writes the example %s, which validates and solves',
+    async (name) => {
+      const { code, stderr } = await run('init', '--example', name);
+      expect([code, stderr]).toEqual([0, `next: plan solve ${name}/spec.yaml -o plan.json\n`]);
+      expect(await readdir(at(name))).not.toContain('expected-plan.json');
+      expect(await run('validate', `${name}/spec.yaml`)).toMatchObject({ code: 0 });
+      if (WHOLE || name === 'pooled' || name === 'pipeline')
+        expect(await run('solve', `${name}/spec.yaml`, '-o', 'plan.json')).toMatchObject({ code: 0 });
+      expect(await readFile(at(`${name}/spec.yaml`), 'utf8')).not.toContain('../../schemas');
+    },
+  );
 
   it('prints what it wrote as a document of a kind with --json', async () => {
     const { stdout } = await run('init', '--example', 'pooled', '-o', 'told', '--json');
@@ -233,34 +231,33 @@ describe('plan init --kind pipeline', () => {
     ]);
   });
 
-  it.each([
-    'pipeline',
-    'cascade',
-    'workflow',
-  ] as const)('writes options of a %s, each of which can be set, and names every field', async (kind) => {
-    await run('init', '--kind', kind, 'p.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml');
-    const lines = (await readFile(at('spec.yaml'), 'utf8')).split('\n');
-    const options = lines.flatMap((line, i) => (/^ *#(?! )/.test(line) ? [i] : []));
-    expect(options.length).toBeGreaterThanOrEqual(8);
-    for (const option of options) {
-      const set = lines.map((line, i) => (i === option ? line.replace('#', '') : line)).join('\n');
-      expect(() => parseArtifact(set, 'spec.yaml', [kind])).not.toThrow();
-      await writeFile(at('set.yaml'), set);
-      if (kind !== 'pipeline') continue;
-      expect(await run('validate', 'set.yaml')).toMatchObject({ code: 0 });
-    }
-    const schema = JSON.parse(
-      await readFile(new URL(`../../schemas/${kind}.schema.json`, import.meta.url), 'utf8'),
-    );
-    const fields = [
-      schema,
-      ...Object.values(schema.definitions),
-      ...Object.values(schema.properties),
-    ].flatMap((one) => Object.keys((one as { properties?: object }).properties ?? {}));
-    const told = lines.join('\n');
-    for (const field of fields.filter((name) => name !== '$schema'))
-      expect(told).toMatch(new RegExp(`\\b${field}\\b`));
-  });
+  it.each(['pipeline', 'cascade', 'workflow'] as const)(
+    'writes options of a %s, each of which can be set, and names every field',
+    async (kind) => {
+      await run('init', '--kind', kind, 'p.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml');
+      const lines = (await readFile(at('spec.yaml'), 'utf8')).split('\n');
+      const options = lines.flatMap((line, i) => (/^ *#(?! )/.test(line) ? [i] : []));
+      expect(options.length).toBeGreaterThanOrEqual(8);
+      for (const option of options) {
+        const set = lines.map((line, i) => (i === option ? line.replace('#', '') : line)).join('\n');
+        expect(() => parseArtifact(set, 'spec.yaml', [kind])).not.toThrow();
+        await writeFile(at('set.yaml'), set);
+        if (kind !== 'pipeline') continue;
+        expect(await run('validate', 'set.yaml')).toMatchObject({ code: 0 });
+      }
+      const schema = JSON.parse(
+        await readFile(new URL(`../../schemas/${kind}.schema.json`, import.meta.url), 'utf8'),
+      );
+      const fields = [
+        schema,
+        ...Object.values(schema.definitions),
+        ...Object.values(schema.properties),
+      ].flatMap((one) => Object.keys((one as { properties?: object }).properties ?? {}));
+      const told = lines.join('\n');
+      for (const field of fields.filter((name) => name !== '$schema'))
+        expect(told).toMatch(new RegExp(`\\b${field}\\b`));
+    },
+  );
 });
 
 describe('plan init --kind cascade', () => {

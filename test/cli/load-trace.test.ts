@@ -163,21 +163,22 @@ describe('plan load --trace', () => {
     ],
     [['--trace', 'segmenter=counts.csv', '--arrivals', 'uniform']],
   ];
-  it.each(
-    fewOf(ASKED, 3),
-  )('sends the requests that plan simulate has under the same options: %j', async (args) => {
-    const { code, stdout, stderr } = await load(...args, '--json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('error') });
-    const report = JSON.parse(stdout);
-    const { counts, rps, durationS } = await simulated(...args);
-    expect(sentBy(report)).toEqual(counts);
-    expect(asked).toHaveLength(report.sent);
-    for (const { name, sent } of report.models as Counted[])
-      expect(asked.filter((one) => one === name)).toHaveLength(sent);
-    expect(report).toMatchObject({ arrivals: 'trace', durationS, failed: 0, answered: report.sent });
-    expect(report.rps).toBeCloseTo(rps, 9);
-    expect(report).not.toHaveProperty('model');
-  });
+  it.each(fewOf(ASKED, 3))(
+    'sends the requests that plan simulate has under the same options: %j',
+    async (args) => {
+      const { code, stdout, stderr } = await load(...args, '--json');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('error') });
+      const report = JSON.parse(stdout);
+      const { counts, rps, durationS } = await simulated(...args);
+      expect(sentBy(report)).toEqual(counts);
+      expect(asked).toHaveLength(report.sent);
+      for (const { name, sent } of report.models as Counted[])
+        expect(asked.filter((one) => one === name)).toHaveLength(sent);
+      expect(report).toMatchObject({ arrivals: 'trace', durationS, failed: 0, answered: report.sent });
+      expect(report.rps).toBeCloseTo(rps, 9);
+      expect(report).not.toHaveProperty('model');
+    },
+  );
 
   it('shows each model, and holds each to --fail-under', async () => {
     const { code, stdout } = await load('--trace', 'times.csv', '--fail-under', '0.5');

@@ -31,18 +31,16 @@ describe.runIf(process.platform === 'linux')('a process with little address spac
     { command: `solve "${SPEC}" --hold 99%` },
     { command: 'load http://127.0.0.1:9 --rps 1 --duration 1s', orElse: NOBODY },
   ];
-  it.each(
-    fewOf(COMMANDS, 1),
-  )('does its work or is told what it lacks, and not of a bug: plan $command', async ({
-    command,
-    orElse,
-  }) => {
-    for (const kib of SIZES_KIB) {
-      const { code, told } = await narrow(kib, command);
-      const isTold = code === 1 && told.includes('(ulimit -v)');
-      const isDone = orElse === undefined ? !IS_NODE_20 && code === 0 : orElse.test(told);
-      expect({ kib, code, told, isExpected: isTold || isDone }).toMatchObject({ isExpected: true });
-      expect(told).not.toMatch(/a bug in this program|\n {4}at /);
-    }
-  });
+  it.each(fewOf(COMMANDS, 1))(
+    'does its work or is told what it lacks, and not of a bug: plan $command',
+    async ({ command, orElse }) => {
+      for (const kib of SIZES_KIB) {
+        const { code, told } = await narrow(kib, command);
+        const isTold = code === 1 && told.includes('(ulimit -v)');
+        const isDone = orElse === undefined ? !IS_NODE_20 && code === 0 : orElse.test(told);
+        expect({ kib, code, told, isExpected: isTold || isDone }).toMatchObject({ isExpected: true });
+        expect(told).not.toMatch(/a bug in this program|\n {4}at /);
+      }
+    },
+  );
 });

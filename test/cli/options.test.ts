@@ -45,13 +45,16 @@ it.each([
   ['positiveNumber', positiveNumber, ''],
   ['notNegative', notNegative, ''],
   ['namedNumber', namedNumber, 'sr='],
-])('%s refuses a whole number that a double may not hold, and takes it with an exponent', (_, parse, before) => {
-  expect(() => parse(`${before}9007199254740993`)).toThrow(
-    '"9007199254740993" is a whole number beyond 9007199254740991 (2^53 - 1)',
-  );
-  expect(() => parse(`${before}9007199254740991`)).not.toThrow();
-  expect(() => parse(`${before}1e300`)).not.toThrow();
-});
+])(
+  '%s refuses a whole number that a double may not hold, and takes it with an exponent',
+  (_, parse, before) => {
+    expect(() => parse(`${before}9007199254740993`)).toThrow(
+      '"9007199254740993" is a whole number beyond 9007199254740991 (2^53 - 1)',
+    );
+    expect(() => parse(`${before}9007199254740991`)).not.toThrow();
+    expect(() => parse(`${before}1e300`)).not.toThrow();
+  },
+);
 
 describe('seconds()', () => {
   it.each([

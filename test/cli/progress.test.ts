@@ -34,22 +34,15 @@ async function shown(screen: FakeScreen, steps: readonly ProgressStep[]): Promis
 }
 
 describe('Progress', () => {
-  it.each([
-    0,
-    -3,
-    Number.NaN,
-    undefined,
-    1,
-    2,
-    5,
-    20,
-    80,
-  ])('redraws a line or two on a terminal that reports %s columns', async (columns) => {
-    const screen = await shown(new FakeScreen(columns), [LONG, LONG]);
-    expect(screen.written).toContain('⠋');
-    expect(screen.mostClearedAtOnce).toBe(columns === 1 ? 2 : 1);
-    expect(screen.written.length).toBeLessThan(10_000);
-  });
+  it.each([0, -3, Number.NaN, undefined, 1, 2, 5, 20, 80])(
+    'redraws a line or two on a terminal that reports %s columns',
+    async (columns) => {
+      const screen = await shown(new FakeScreen(columns), [LONG, LONG]);
+      expect(screen.written).toContain('⠋');
+      expect(screen.mostClearedAtOnce).toBe(columns === 1 ? 2 : 1);
+      expect(screen.written.length).toBeLessThan(10_000);
+    },
+  );
 
   it('prints a note that stays, above the line that it redraws', async () => {
     vi.useFakeTimers();

@@ -49,14 +49,17 @@ describe('the published program', () => {
     ...whole<[string[], number, number][]>([], [[['simulate', 'plan.json', '--duration', '100s'], 90, 2]]),
     ...whole<[string[], number, number][]>([], [[['solve', SPEC], 60, 1]]),
     [['solve', SPEC, '--time-limit', '60'], 90, 2],
-  ])('loads few files of its own, and starts a thread only where the work may be long: plan %j', (args, most, threads) => {
-    const loaded = loadedBy(args);
-    expect(loaded).toHaveLength(threads);
-    const files = loaded.flat().filter((file) => !file.includes('/node_modules/'));
-    expect(files.filter((file) => file.startsWith(UNBUNDLED))).toEqual([]);
-    expect(files.length).toBeGreaterThan(1);
-    expect(files.length).toBeLessThan(most);
-  });
+  ])(
+    'loads few files of its own, and starts a thread only where the work may be long: plan %j',
+    (args, most, threads) => {
+      const loaded = loadedBy(args);
+      expect(loaded).toHaveLength(threads);
+      const files = loaded.flat().filter((file) => !file.includes('/node_modules/'));
+      expect(files.filter((file) => file.startsWith(UNBUNDLED))).toEqual([]);
+      expect(files.length).toBeGreaterThan(1);
+      expect(files.length).toBeLessThan(most);
+    },
+  );
 
   it('says where in the sources a bug is, to who sets PLAN_DEBUG', () => {
     writeFileSync(join(folder, 'broken.mjs'), BROKEN);

@@ -6,16 +6,12 @@ describe('columnsOf()', () => {
     expect(columnsOf({ isTTY: true, columns })).toBe(columns);
   });
 
-  it.each([
-    0,
-    -1,
-    Number.NaN,
-    Number.POSITIVE_INFINITY,
-    12.5,
-    undefined,
-  ])('is 80 for a terminal that reports %s', (columns) => {
-    expect(columnsOf({ isTTY: true, columns })).toBe(80);
-  });
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 12.5, undefined])(
+    'is 80 for a terminal that reports %s',
+    (columns) => {
+      expect(columnsOf({ isTTY: true, columns })).toBe(80);
+    },
+  );
 
   it('is 120 for a stream that is no terminal', () => {
     expect(columnsOf({ isTTY: undefined, columns: undefined })).toBe(120);

@@ -114,7 +114,7 @@ describe('plan simulate', () => {
       const one = await plan(['simulate', EXAMPLE, '--duration', DURATION, '--seed', seed, '--json']);
       alone.push((JSON.parse(one.stdout) as SimulationReport).overall.attainment as number);
     }
-    const { mean, least, most, low, high } = runs?.overall.attainment as FigureOverRuns;
+    const { mean, least, most, low, high } = runs!.overall.attainment as FigureOverRuns;
     expect(overall.attainment).toBe(alone[0]);
     expect(mean).toBeCloseTo(
       alone.reduce((sum, one) => sum + one / 4, 0),

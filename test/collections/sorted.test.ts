@@ -5,19 +5,16 @@ import { whole } from '../cases.js';
 
 const AT_ONCE = 1 << 17;
 
-test.each([
-  0,
-  1,
-  AT_ONCE,
-  AT_ONCE + 1,
-  whole(3, 5) * AT_ONCE + 17,
-])('sorted() sorts %i numbers as their own sort does', (count) => {
-  const { uniform } = streamOf(1, `sorted/${count}`);
-  const values = Float64Array.from({ length: count }, () => Math.floor(uniform() * 1e5));
-  const expected = values.slice().sort();
-  expect(atOnce(sorted(values))).toBe(values);
-  expect(values).toEqual(expected);
-});
+test.each([0, 1, AT_ONCE, AT_ONCE + 1, whole(3, 5) * AT_ONCE + 17])(
+  'sorted() sorts %i numbers as their own sort does',
+  (count) => {
+    const { uniform } = streamOf(1, `sorted/${count}`);
+    const values = Float64Array.from({ length: count }, () => Math.floor(uniform() * 1e5));
+    const expected = values.slice().sort();
+    expect(atOnce(sorted(values))).toBe(values);
+    expect(values).toEqual(expected);
+  },
+);
 
 test('sorted() stops so often that no piece handles more than a few hundred thousand numbers', () => {
   const count = whole(4, 9) * AT_ONCE;

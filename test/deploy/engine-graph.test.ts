@@ -32,27 +32,29 @@ describe('engineGraphOf()', () => {
     expect(groups.length).toBeGreaterThan(0);
   });
 
-  it.each(
-    EXAMPLES,
-  )('gives names of letters, digits and _ that are all different, for %s', async (example) => {
-    const { stages, groups } = await graphOf(example);
-    for (const list of [stages, groups]) {
-      const names = list.map(({ name }) => name);
-      expect(new Set(names).size).toBe(names.length);
-      expect(names.every((name) => /^[A-Za-z][A-Za-z0-9_]*$/.test(name))).toBe(true);
-    }
-  });
+  it.each(EXAMPLES)(
+    'gives names of letters, digits and _ that are all different, for %s',
+    async (example) => {
+      const { stages, groups } = await graphOf(example);
+      for (const list of [stages, groups]) {
+        const names = list.map(({ name }) => name);
+        expect(new Set(names).size).toBe(names.length);
+        expect(names.every((name) => /^[A-Za-z][A-Za-z0-9_]*$/.test(name))).toBe(true);
+      }
+    },
+  );
 
-  it.each(
-    EXAMPLES,
-  )('divides the tasks of each stage of %s among its groups, and the requests among routes', async (example) => {
-    const { models, stages, groups } = await graphOf(example);
-    for (const { routes } of models) expect(sum(routes.map(({ share }) => share))).toBeCloseTo(1, 9);
-    stages.forEach((_, stage) => {
-      const held = groups.flatMap((group) => group.stages.filter((one) => one.stage === stage));
-      expect(sum(held.map(({ share }) => share))).toBeCloseTo(1, 9);
-    });
-  });
+  it.each(EXAMPLES)(
+    'divides the tasks of each stage of %s among its groups, and the requests among routes',
+    async (example) => {
+      const { models, stages, groups } = await graphOf(example);
+      for (const { routes } of models) expect(sum(routes.map(({ share }) => share))).toBeCloseTo(1, 9);
+      stages.forEach((_, stage) => {
+        const held = groups.flatMap((group) => group.stages.filter((one) => one.stage === stage));
+        expect(sum(held.map(({ share }) => share))).toBeCloseTo(1, 9);
+      });
+    },
+  );
 
   it('leads along the partitions of a pooled plan, by the rates of its pipelines', async () => {
     const { plan, manifest } = await exampleBundle('pooled');

@@ -46,28 +46,29 @@ function feedsOf(model: OnnxModel): Tensors {
 }
 
 describe('partitions of the example models, chained', () => {
-  it.each(
-    Object.entries(MODELS),
-  )('extractPartition() cuts %s at 20 places without changing its answer', async (name, build) => {
-    const model = readModel(build(), { name });
-    const feeds = feedsOf(model);
-    const outputs = model.graph.outputs.map((output) => output.name);
-    const { types, cuts } = await validCuts(model, feeds);
-    const positions = spread(cuts, CUTS);
-    expect(positions).toHaveLength(CUTS);
+  it.each(Object.entries(MODELS))(
+    'extractPartition() cuts %s at 20 places without changing its answer',
+    async (name, build) => {
+      const model = readModel(build(), { name });
+      const feeds = feedsOf(model);
+      const outputs = model.graph.outputs.map((output) => output.name);
+      const { types, cuts } = await validCuts(model, feeds);
+      const positions = spread(cuts, CUTS);
+      expect(positions).toHaveLength(CUTS);
 
-    const exact = { level: 'disabled', types, outputs } as const;
-    const whole = await run(model.bytes, feeds, exact);
-    const chains = [await runChain(model, positions, feeds, exact)];
-    for (const position of spread(positions, SINGLE_CUTS))
-      chains.push(await runChain(model, [position], feeds, exact));
-    for (const chained of chains) {
-      for (const output of outputs) expect(chained[output]!.data, output).toEqual(whole[output]!.data);
-    }
-    const optimized = await run(model.bytes, feeds, { level: 'all', outputs });
-    const chained = await runChain(model, positions, feeds, { ...exact, level: 'all' });
-    for (const output of outputs) {
-      expect(relativeError(chained[output]!, optimized[output]!), output).toBeLessThan(1e-4);
-    }
-  });
+      const exact = { level: 'disabled', types, outputs } as const;
+      const whole = await run(model.bytes, feeds, exact);
+      const chains = [await runChain(model, positions, feeds, exact)];
+      for (const position of spread(positions, SINGLE_CUTS))
+        chains.push(await runChain(model, [position], feeds, exact));
+      for (const chained of chains) {
+        for (const output of outputs) expect(chained[output]!.data, output).toEqual(whole[output]!.data);
+      }
+      const optimized = await run(model.bytes, feeds, { level: 'all', outputs });
+      const chained = await runChain(model, positions, feeds, { ...exact, level: 'all' });
+      for (const output of outputs) {
+        expect(relativeError(chained[output]!, optimized[output]!), output).toBeLessThan(1e-4);
+      }
+    },
+  );
 });

@@ -17,28 +17,24 @@ function loaded(path: string, known = new Set<string>()): Set<string> {
   return known;
 }
 
-it.each([
-  'child',
-  'session-thread',
-  'component-child',
-  'component-thread',
-])('The %s of an executor loads files of its own room only, because every start waits for them', (name) => {
-  const files = [...loaded(`${BUILT}execution/${name}.js`)].map((path) => relative(BUILT, path));
-  expect(files.filter((file) => !file.startsWith('execution/'))).toEqual([]);
-  expect(files).not.toContain('execution/index.js');
-  expect(files.length).toBeGreaterThan(3);
-});
+it.each(['child', 'session-thread', 'component-child', 'component-thread'])(
+  'The %s of an executor loads files of its own room only, because every start waits for them',
+  (name) => {
+    const files = [...loaded(`${BUILT}execution/${name}.js`)].map((path) => relative(BUILT, path));
+    expect(files.filter((file) => !file.startsWith('execution/'))).toEqual([]);
+    expect(files).not.toContain('execution/index.js');
+    expect(files.length).toBeGreaterThan(3);
+  },
+);
 
-it.each([
-  'child',
-  'session-thread',
-  'component-child',
-  'component-thread',
-])('The published %s of an executor holds nothing of other rooms either', (name) => {
-  const sources = [...loaded(`${BUNDLE}execution/${name}.js`)].flatMap((path) => {
-    const map = JSON.parse(readFileSync(`${path}.map`, 'utf8')) as { sources: string[] };
-    return map.sources.map((source) => relative(SOURCES, resolve(dirname(path), source)));
-  });
-  expect(sources.filter((source) => !source.startsWith('execution/'))).toEqual([]);
-  expect(sources.length).toBeGreaterThan(3);
-});
+it.each(['child', 'session-thread', 'component-child', 'component-thread'])(
+  'The published %s of an executor holds nothing of other rooms either',
+  (name) => {
+    const sources = [...loaded(`${BUNDLE}execution/${name}.js`)].flatMap((path) => {
+      const map = JSON.parse(readFileSync(`${path}.map`, 'utf8')) as { sources: string[] };
+      return map.sources.map((source) => relative(SOURCES, resolve(dirname(path), source)));
+    });
+    expect(sources.filter((source) => !source.startsWith('execution/'))).toEqual([]);
+    expect(sources.length).toBeGreaterThan(3);
+  },
+);

@@ -311,31 +311,31 @@ describe('Objectives', () => {
     expect(solved).toBeGreaterThan(cases(2, 10));
   });
 
-  it.each([
-    'latency',
-    'devices',
-  ] as const)('%s: a search that is cut short is never said to show that there is no plan, and keeps to its work', (objective) => {
-    const seen = { solved: 0, undecided: 0 };
-    for (const seed of seeds(whole(15, 30), 300)) {
-      const problem = { ...randomProblem(seed), devices: 4 };
-      const accuracy = cascadeSpace(problem).cascades.at(-1)!.accuracy;
-      const asked = { problem, accuracy, objective, method: 'gears' as const, arrivalsOf };
-      if (!('solution' in solveGears(asked))) continue;
-      for (let end = 0; end < 4; end++) {
-        let heard = 0;
-        const ended = [
-          solveGears({ ...asked, work: end }),
-          solveGears({ ...asked, mostEvents: 1 }),
-          solveGears({ ...asked, interrupted: () => ++heard > end }),
-        ];
-        for (const answer of ended) {
-          expect(answer.status, `seed ${seed}, ${end}`).not.toBe('infeasible');
-          seen['solution' in answer ? 'solved' : 'undecided'] += 1;
+  it.each(['latency', 'devices'] as const)(
+    '%s: a search that is cut short is never said to show that there is no plan, and keeps to its work',
+    (objective) => {
+      const seen = { solved: 0, undecided: 0 };
+      for (const seed of seeds(whole(15, 30), 300)) {
+        const problem = { ...randomProblem(seed), devices: 4 };
+        const accuracy = cascadeSpace(problem).cascades.at(-1)!.accuracy;
+        const asked = { problem, accuracy, objective, method: 'gears' as const, arrivalsOf };
+        if (!('solution' in solveGears(asked))) continue;
+        for (let end = 0; end < 4; end++) {
+          let heard = 0;
+          const ended = [
+            solveGears({ ...asked, work: end }),
+            solveGears({ ...asked, mostEvents: 1 }),
+            solveGears({ ...asked, interrupted: () => ++heard > end }),
+          ];
+          for (const answer of ended) {
+            expect(answer.status, `seed ${seed}, ${end}`).not.toBe('infeasible');
+            seen['solution' in answer ? 'solved' : 'undecided'] += 1;
+          }
         }
       }
-    }
-    expect(Math.min(seen.solved, seen.undecided), JSON.stringify(seen)).toBeGreaterThan(
-      cases(whole(1, 5), 50),
-    );
-  });
+      expect(Math.min(seen.solved, seen.undecided), JSON.stringify(seen)).toBeGreaterThan(
+        cases(whole(1, 5), 50),
+      );
+    },
+  );
 });

@@ -62,17 +62,17 @@ describe('replicas that are fixed', () => {
     expect(usedOf(roomy.problem, fits)).toEqual({ a: 4 });
   });
 
-  it.each([
-    'inferline',
-    'exact',
-  ] as const)('%s proves at once that those of 12 stages do not fit', (method) => {
-    const stages = Array.from({ length: 12 }, () => ({ replicas: 2 }));
-    const { problem, sample } = chainOf(stages, { a: 2, b: 2, c: 2 });
-    const outcome = planPipeline({ problem, samples: [sample], estimatorOf }, method);
-    expect(outcome).toMatchObject({ status: 'infeasible', estimates: 0 });
-    // No SLO would mend it.
-    expect(outcome).not.toHaveProperty('least');
-  });
+  it.each(['inferline', 'exact'] as const)(
+    '%s proves at once that those of 12 stages do not fit',
+    (method) => {
+      const stages = Array.from({ length: 12 }, () => ({ replicas: 2 }));
+      const { problem, sample } = chainOf(stages, { a: 2, b: 2, c: 2 });
+      const outcome = planPipeline({ problem, samples: [sample], estimatorOf }, method);
+      expect(outcome).toMatchObject({ status: 'infeasible', estimates: 0 });
+      // No SLO would mend it.
+      expect(outcome).not.toHaveProperty('least');
+    },
+  );
 
   it('are never counted twice or left out, and what does not fit is infeasible: every choice of classes is tried', () => {
     const seen = { fits: 0, not: 0 };

@@ -29,31 +29,36 @@ function scaled({ stages, objectives, transferNs, ...rest }: PlanningProblem): P
 }
 
 describe('the SLO that is told where there is no plan', () => {
-  it.each([
-    'inferline',
-    'exact',
-  ] as const)('is met by %s at the cost that is told, has four digits, and one that is shorter by a fiftieth is missed', (method) => {
-    const seen = { told: 0, untold: 0 };
-    for (let seed = 0; seed < CASES; seed++) {
-      const drawn = randomProblem(seed, { mostStages: 3, requests: 40, limits: true, draws: 1 + (seed % 2) });
-      const { transferNs: _, ...problem } = scaled(drawn.problem);
-      const samples = drawn.samples.map(({ atNs, verdicts }) => ({
-        atNs: atNs.map((at) => 1_000_003 * at),
-        verdicts,
-      }));
-      const input: PlannerInput = { problem, samples, estimatorOf, mostEstimates: WORK };
-      const outcome = planPipeline(input, method);
-      if (outcome.status !== 'infeasible') continue;
-      const { least } = outcome;
-      seen[least === undefined ? 'untold' : 'told']++;
-      if (least === undefined) continue;
-      for (const ns of least.sloNs) expect(Number(ns.toPrecision(4)), `seed ${seed}`).toBe(ns);
-      const met = planPipeline({ ...input, problem: withSlos(problem, least.sloNs) }, method);
-      expect(met, `seed ${seed}`).toMatchObject({ status: 'feasible', hourlyCost: least.hourlyCost });
-      const shorter = least.sloNs.map((ns) => Math.floor(0.98 * ns));
-      const missed = planPipeline({ ...input, problem: withSlos(problem, shorter) }, method);
-      expect(missed.status, `seed ${seed}`).not.toBe('feasible');
-    }
-    expect(seen.told, JSON.stringify(seen)).toBeGreaterThan(CASES / 20);
-  });
+  it.each(['inferline', 'exact'] as const)(
+    'is met by %s at the cost that is told, has four digits, and one that is shorter by a fiftieth is missed',
+    (method) => {
+      const seen = { told: 0, untold: 0 };
+      for (let seed = 0; seed < CASES; seed++) {
+        const drawn = randomProblem(seed, {
+          mostStages: 3,
+          requests: 40,
+          limits: true,
+          draws: 1 + (seed % 2),
+        });
+        const { transferNs: _, ...problem } = scaled(drawn.problem);
+        const samples = drawn.samples.map(({ atNs, verdicts }) => ({
+          atNs: atNs.map((at) => 1_000_003 * at),
+          verdicts,
+        }));
+        const input: PlannerInput = { problem, samples, estimatorOf, mostEstimates: WORK };
+        const outcome = planPipeline(input, method);
+        if (outcome.status !== 'infeasible') continue;
+        const { least } = outcome;
+        seen[least === undefined ? 'untold' : 'told']++;
+        if (least === undefined) continue;
+        for (const ns of least.sloNs) expect(Number(ns.toPrecision(4)), `seed ${seed}`).toBe(ns);
+        const met = planPipeline({ ...input, problem: withSlos(problem, least.sloNs) }, method);
+        expect(met, `seed ${seed}`).toMatchObject({ status: 'feasible', hourlyCost: least.hourlyCost });
+        const shorter = least.sloNs.map((ns) => Math.floor(0.98 * ns));
+        const missed = planPipeline({ ...input, problem: withSlos(problem, shorter) }, method);
+        expect(missed.status, `seed ${seed}`).not.toBe('feasible');
+      }
+      expect(seen.told, JSON.stringify(seen)).toBeGreaterThan(CASES / 20);
+    },
+  );
 });

@@ -100,20 +100,18 @@ describe('driveLoad()', () => {
     await expect(driveLoad(url, { rps: 5, durationS: 1 })).rejects.toThrow(told);
   });
 
-  it.each([
-    '[]',
-    '{}',
-    'null',
-    '{"name":"m","inputs":[{"name":"x","datatype":"FP32"}],"outputs":[]}',
-  ])('refuses a server that describes its model as %s', async (answer) => {
-    const url = await respond((request, response) => {
-      request.resume();
-      response.end(answer);
-    });
-    await expect(driveLoad(url, { model: 'm', rps: 5, durationS: 1 })).rejects.toThrow(
-      'describes model m in a way that the Open Inference Protocol does not know',
-    );
-  });
+  it.each(['[]', '{}', 'null', '{"name":"m","inputs":[{"name":"x","datatype":"FP32"}],"outputs":[]}'])(
+    'refuses a server that describes its model as %s',
+    async (answer) => {
+      const url = await respond((request, response) => {
+        request.resume();
+        response.end(answer);
+      });
+      await expect(driveLoad(url, { model: 'm', rps: 5, durationS: 1 })).rejects.toThrow(
+        'describes model m in a way that the Open Inference Protocol does not know',
+      );
+    },
+  );
 
   it('says that it was interrupted: while it sent, or while it only waited for answers', async () => {
     const url = await respond((request, response) => {

@@ -193,30 +193,30 @@ describe('driveLoad()', () => {
     expect(report).toMatchObject({ answered: 4, tensors: 'binary' });
   });
 
-  it.each([
-    'binary',
-    'json',
-  ] as const)('gives every request an id of its own and all else as it was, as %s, also while others are open', async (tensors) => {
-    const { url, asked } = await served({
-      'GET /v2/models/m': [200, metadata],
-      'POST /v2/models/m/infer': [200, ANSWER],
-    });
-    const report = await driveLoad(url, { ...QUICK, rps: 500, rows: 3, seed: 5, model: 'm', tensors });
-    const bodies = asked.filter(({ path }) => path.endsWith('/infer'));
-    expect(bodies).toHaveLength(report.sent);
-    const ids = bodies.map(({ body, headers }) => {
-      const jsonBytes = Number(headers['inference-header-content-length'] ?? body.length);
-      expect(tensors === 'json' || jsonBytes % 8 === 0).toBe(true);
-      const { id, inputs } = JSON.parse(body.slice(0, jsonBytes));
-      const [{ shape, data, parameters }] = inputs;
-      const bytes = body.length - jsonBytes;
-      expect([shape, data?.length ?? parameters.binary_data_size / 4]).toEqual([[3, 2], 6]);
-      expect(bytes).toBe(tensors === 'json' ? 0 : 24);
-      return id;
-    });
-    expect(new Set(ids).size).toBe(report.sent);
-    expect(ids.every((id) => /^load-5-\d{12}$/.test(id))).toBe(true);
-  });
+  it.each(['binary', 'json'] as const)(
+    'gives every request an id of its own and all else as it was, as %s, also while others are open',
+    async (tensors) => {
+      const { url, asked } = await served({
+        'GET /v2/models/m': [200, metadata],
+        'POST /v2/models/m/infer': [200, ANSWER],
+      });
+      const report = await driveLoad(url, { ...QUICK, rps: 500, rows: 3, seed: 5, model: 'm', tensors });
+      const bodies = asked.filter(({ path }) => path.endsWith('/infer'));
+      expect(bodies).toHaveLength(report.sent);
+      const ids = bodies.map(({ body, headers }) => {
+        const jsonBytes = Number(headers['inference-header-content-length'] ?? body.length);
+        expect(tensors === 'json' || jsonBytes % 8 === 0).toBe(true);
+        const { id, inputs } = JSON.parse(body.slice(0, jsonBytes));
+        const [{ shape, data, parameters }] = inputs;
+        const bytes = body.length - jsonBytes;
+        expect([shape, data?.length ?? parameters.binary_data_size / 4]).toEqual([[3, 2], 6]);
+        expect(bytes).toBe(tensors === 'json' ? 0 : 24);
+        return id;
+      });
+      expect(new Set(ids).size).toBe(report.sent);
+      expect(ids.every((id) => /^load-5-\d{12}$/.test(id))).toBe(true);
+    },
+  );
 
   it('counts what a request takes as JSON before it makes one', async () => {
     const large = { ...metadata, inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 1_000_000] }] };

@@ -19,22 +19,23 @@ describe('requestBytes()', () => {
     123456789.12345679,
   ];
 
-  it.each(
-    dtypes,
-  )('is no less than what a request of %s takes as JSON, whatever it is filled with', (dtype) => {
-    const isReal = dtype.startsWith('float');
-    for (const fill of fills.filter((one) => isReal || one === undefined || one === 0 || one === 1)) {
-      const filled = fill === undefined ? {} : { fill };
-      const input = { name: 'x', dtype, shape: [1, 997], batchAxis: 0, ...filled };
-      const model = { name: 'm', inputs: [input], outputs: [{ name: 'y', dtype: 'float32', shape: [1] }] };
-      const asked = { rows: 3, tensors: 'json' as const };
-      const target = targetOf(model, { ...asked, rps: 1, durationS: 1, seed: 5 } as never);
-      for (const [i, request] of (target.requests[0] as Encoded[]).entries()) {
-        const body = Buffer.concat(bodyOf(request, i));
-        expect(body.length).toBe(Number(request.headers['content-length']));
-        expect(JSON.parse(body.toString()).inputs[0].data.flat(9)).toHaveLength(3 * 997);
-        expect(body.length).toBeLessThanOrEqual(requestBytes(model, asked) + HEAD_BYTES);
+  it.each(dtypes)(
+    'is no less than what a request of %s takes as JSON, whatever it is filled with',
+    (dtype) => {
+      const isReal = dtype.startsWith('float');
+      for (const fill of fills.filter((one) => isReal || one === undefined || one === 0 || one === 1)) {
+        const filled = fill === undefined ? {} : { fill };
+        const input = { name: 'x', dtype, shape: [1, 997], batchAxis: 0, ...filled };
+        const model = { name: 'm', inputs: [input], outputs: [{ name: 'y', dtype: 'float32', shape: [1] }] };
+        const asked = { rows: 3, tensors: 'json' as const };
+        const target = targetOf(model, { ...asked, rps: 1, durationS: 1, seed: 5 } as never);
+        for (const [i, request] of (target.requests[0] as Encoded[]).entries()) {
+          const body = Buffer.concat(bodyOf(request, i));
+          expect(body.length).toBe(Number(request.headers['content-length']));
+          expect(JSON.parse(body.toString()).inputs[0].data.flat(9)).toHaveLength(3 * 997);
+          expect(body.length).toBeLessThanOrEqual(requestBytes(model, asked) + HEAD_BYTES);
+        }
       }
-    }
-  });
+    },
+  );
 });

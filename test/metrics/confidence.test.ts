@@ -88,12 +88,15 @@ describe('shareOf()', () => {
     [15, 148, 0.0624, 0.1605],
     [0, 20, 0, 0.1611],
     [1, 29, 0.0061, 0.1718],
-  ])("has the interval that Newcombe (1998) prints for Wilson's score of %i in %i", (count, of, low, high) => {
-    const figure = shareOf(count, of);
-    expect(figure.share).toBe(count / of);
-    expect(figure.low).toBeCloseTo(low, 4);
-    expect(figure.high).toBeCloseTo(high, 4);
-  });
+  ])(
+    "has the interval that Newcombe (1998) prints for Wilson's score of %i in %i",
+    (count, of, low, high) => {
+      const figure = shareOf(count, of);
+      expect(figure.share).toBe(count / of);
+      expect(figure.low).toBeCloseTo(low, 4);
+      expect(figure.high).toBeCloseTo(high, 4);
+    },
+  );
 
   it('mirrors itself, and never leaves 0 to 1', () => {
     for (const [count, of] of [

@@ -34,27 +34,28 @@ function filled<V extends Histogram | ExactValues>(into: V, values: readonly num
 }
 
 describe('Histogram', () => {
-  it.each(
-    Object.keys(KINDS),
-  )('keeps quantiles of %s values within its stated error, and both extremes exact', (kind) => {
-    for (let seed = 0; seed < 40; seed++) {
-      const values = drawn(kind, 1 + (seed % 7) * 53, seed);
-      const histogram = filled(new Histogram(), values);
-      const sorted = Float64Array.from(values).sort();
-      for (const p of SHARES) {
-        const exact = quantileOfSorted(sorted, p) as number;
-        const kept = histogram.quantile(p) as number;
-        expect(Math.abs(kept - exact)).toBeLessThanOrEqual(exact * HISTOGRAM_RELATIVE_ERROR);
+  it.each(Object.keys(KINDS))(
+    'keeps quantiles of %s values within its stated error, and both extremes exact',
+    (kind) => {
+      for (let seed = 0; seed < 40; seed++) {
+        const values = drawn(kind, 1 + (seed % 7) * 53, seed);
+        const histogram = filled(new Histogram(), values);
+        const sorted = Float64Array.from(values).sort();
+        for (const p of SHARES) {
+          const exact = quantileOfSorted(sorted, p) as number;
+          const kept = histogram.quantile(p) as number;
+          expect(Math.abs(kept - exact)).toBeLessThanOrEqual(exact * HISTOGRAM_RELATIVE_ERROR);
+        }
+        expect(histogram.quantile(1)).toBe(sorted.at(-1));
+        expect([histogram.count, histogram.least, histogram.greatest]).toEqual([
+          values.length,
+          sorted[0],
+          sorted.at(-1),
+        ]);
+        expect(histogram.sum).toBe(values.reduce((sum, value) => sum + value, 0));
       }
-      expect(histogram.quantile(1)).toBe(sorted.at(-1));
-      expect([histogram.count, histogram.least, histogram.greatest]).toEqual([
-        values.length,
-        sorted[0],
-        sorted.at(-1),
-      ]);
-      expect(histogram.sum).toBe(values.reduce((sum, value) => sum + value, 0));
-    }
-  });
+    },
+  );
 
   it('is exact for whole numbers below 512', () => {
     for (let value = 0; value < 512; value++) {

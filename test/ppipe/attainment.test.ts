@@ -22,15 +22,18 @@ describe('Attainment of a generated instance', () => {
     ['reservation', 'published'],
     ['reactive', 'own'],
     ['reactive', 'published'],
-  ] as const)('is nearly 1 at half of the load, and at most what the plan serves at twice the load, under %s and %s rules', (scheduler, rules) => {
-    const attainment = at({ plan: 'reference', scheduler, rules });
-    expect(attainment.offeredRps(0.5)).toBe(1000);
-    expect(attainment.at(1000).attainment).toBeGreaterThan(0.99);
-    const over = attainment.at(2 * MADE_RPS.reference);
-    expect(over.attainment + over.dropped + over.late).toBeCloseTo(1, 9);
-    expect(over.attainment).toBeLessThan(0.52);
-    expect(over.requests / (2 * MADE_RPS.reference * 2)).toBeCloseTo(1, 1);
-  });
+  ] as const)(
+    'is nearly 1 at half of the load, and at most what the plan serves at twice the load, under %s and %s rules',
+    (scheduler, rules) => {
+      const attainment = at({ plan: 'reference', scheduler, rules });
+      expect(attainment.offeredRps(0.5)).toBe(1000);
+      expect(attainment.at(1000).attainment).toBeGreaterThan(0.99);
+      const over = attainment.at(2 * MADE_RPS.reference);
+      expect(over.attainment + over.dropped + over.late).toBeCloseTo(1, 9);
+      expect(over.attainment).toBeLessThan(0.52);
+      expect(over.requests / (2 * MADE_RPS.reference * 2)).toBeCloseTo(1, 1);
+    },
+  );
 
   test('largestLoad() finds the same step as a trial of every step', () => {
     const attainment = at({ plan: 'no-partitioning', scheduler: 'reservation', rules: 'own' });

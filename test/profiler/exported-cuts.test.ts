@@ -68,36 +68,38 @@ async function chained(
 }
 
 describe('models as exporters write transformers', () => {
-  it.each(
-    fewOf(CASES, 2),
-  )('can be cut at every place of %s that is not the same as another', async (name, build) => {
-    const { all, valid } = placesBetween(await prepared(name, build));
-    expect(all).toBeGreaterThan(75);
-    expect(valid).toBe(all);
-  });
+  it.each(fewOf(CASES, 2))(
+    'can be cut at every place of %s that is not the same as another',
+    async (name, build) => {
+      const { all, valid } = placesBetween(await prepared(name, build));
+      expect(all).toBeGreaterThan(75);
+      expect(valid).toBe(all);
+    },
+  );
 
-  it.each(
-    fewOf(CASES, 1),
-  )('give %s’s own answers from chains at many cuts, for one request and for three', async (name, build) => {
-    const model = await prepared(name, build);
-    const some = spread(validCuts(model), cases(8, 20));
-    const executor = await startExecutor(CPU);
-    const stacked = Object.fromEntries(
-      model.inputs.map((spec) => [spec.name, stackBatch(new Array(3).fill(model.request[spec.name]!), 0)]),
-    );
-    try {
-      for (const feeds of [model.request, stacked]) {
-        const whole = await chained(executor, model, { at: [], feeds });
-        for (const at of [some, ...spread(some, cases(2, 20)).map((cut) => [cut])]) {
-          const answer = await chained(executor, model, { at, feeds });
-          for (const { name: output } of model.outputs)
-            expect(answer[output]!.data).toEqual(whole[output]!.data);
+  it.each(fewOf(CASES, 1))(
+    'give %s’s own answers from chains at many cuts, for one request and for three',
+    async (name, build) => {
+      const model = await prepared(name, build);
+      const some = spread(validCuts(model), cases(8, 20));
+      const executor = await startExecutor(CPU);
+      const stacked = Object.fromEntries(
+        model.inputs.map((spec) => [spec.name, stackBatch(new Array(3).fill(model.request[spec.name]!), 0)]),
+      );
+      try {
+        for (const feeds of [model.request, stacked]) {
+          const whole = await chained(executor, model, { at: [], feeds });
+          for (const at of [some, ...spread(some, cases(2, 20)).map((cut) => [cut])]) {
+            const answer = await chained(executor, model, { at, feeds });
+            for (const { name: output } of model.outputs)
+              expect(answer[output]!.data).toEqual(whole[output]!.data);
+          }
         }
+      } finally {
+        await executor.close();
       }
-    } finally {
-      await executor.close();
-    }
-  });
+    },
+  );
 
   it('sends token lists instead of the mask that is made of them', async () => {
     const { cuts, layers, tensors } = await prepared('bertExported', BUILT.bertExported);
@@ -117,12 +119,13 @@ published?.('published models', () => {
     tinyvit_demo: { dims: {} },
     ...(LONG ? { gpt2_past: { dims: { seq_len: 3 }, fill: { input_ids: 1 } } } : {}),
   };
-  it.each(
-    Object.entries(SIZES),
-  )('can be cut at every place of %s that is not the same as another', async (name, how) => {
-    const model = await prepareModel(sharedFile(`${name}.onnx`), { device: CPU, ...how });
-    const { all, valid } = placesBetween(model);
-    expect(all).toBeGreaterThan(100);
-    expect(valid).toBe(all);
-  });
+  it.each(Object.entries(SIZES))(
+    'can be cut at every place of %s that is not the same as another',
+    async (name, how) => {
+      const model = await prepareModel(sharedFile(`${name}.onnx`), { device: CPU, ...how });
+      const { all, valid } = placesBetween(model);
+      expect(all).toBeGreaterThan(100);
+      expect(valid).toBe(all);
+    },
+  );
 });

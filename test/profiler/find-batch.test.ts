@@ -69,37 +69,37 @@ function quantized(): Omit<Parts, 'batch'> {
 }
 
 describe('prepareModel() on a model whose rows influence one another slightly', () => {
-  it.each([
-    1,
-    'batch',
-  ])('refuses batches, and names the first such node and the difference: %s', async (batch) => {
-    const prepared = await prepare({ ...quantized(), batch });
-    expect(prepared.fixedBatch).toBe(1);
-    expect(prepared.fixedBatchReason).toMatch(
-      /^output y: at batch 2 \(float32\[2, 4\]\) .*, but differs from it by \d\.\de-3 of its largest value; the first node that mixes rows is DynamicQuantizeLinear "quantize"; `batchTolerance` would have to be 0\.\d+ or more for these inputs$/,
-    );
-    expect(boundFields(prepared)).toEqual({ fixedBatch: 1 });
-  });
+  it.each([1, 'batch'])(
+    'refuses batches, and names the first such node and the difference: %s',
+    async (batch) => {
+      const prepared = await prepare({ ...quantized(), batch });
+      expect(prepared.fixedBatch).toBe(1);
+      expect(prepared.fixedBatchReason).toMatch(
+        /^output y: at batch 2 \(float32\[2, 4\]\) .*, but differs from it by \d\.\de-3 of its largest value; the first node that mixes rows is DynamicQuantizeLinear "quantize"; `batchTolerance` would have to be 0\.\d+ or more for these inputs$/,
+      );
+      expect(boundFields(prepared)).toEqual({ fixedBatch: 1 });
+    },
+  );
 
-  it.each([
-    1,
-    'batch',
-  ])('takes batches within the tolerance that is given, and says so: %s', async (batch) => {
-    const made = { ...quantized(), batch };
-    const refused = await prepare(made);
-    const needed = Number(/would have to be (\S+)/.exec(refused.fixedBatchReason ?? '')?.[1]);
-    const prepared = await prepare(made, { batchTolerance: needed });
-    expect(prepared.fixedBatch).toBeUndefined();
-    expect(prepared.inputs).toMatchObject([{ shape: [1, 8], batchAxis: 0 }]);
-    expect(prepared.outputs).toMatchObject([{ shape: [1, 4], batchAxis: 0 }]);
-    expect(boundFields(prepared)).toEqual({ batchTolerance: needed });
-    const noCut = prepared.layers.map(({ noCut }) => noCut !== undefined);
-    expect(noCut).toEqual([false, true, true, true, false]);
-    const deployed = bindAsProfiled(modelOf(made), { name: prepared.path, ...boundFields(prepared) });
-    expect(deployed.bytes).toEqual(prepared.model.bytes);
-    const below = await prepare(made, { batchTolerance: needed * 0.9 });
-    expect(below.fixedBatch).toBe(1);
-  });
+  it.each([1, 'batch'])(
+    'takes batches within the tolerance that is given, and says so: %s',
+    async (batch) => {
+      const made = { ...quantized(), batch };
+      const refused = await prepare(made);
+      const needed = Number(/would have to be (\S+)/.exec(refused.fixedBatchReason ?? '')?.[1]);
+      const prepared = await prepare(made, { batchTolerance: needed });
+      expect(prepared.fixedBatch).toBeUndefined();
+      expect(prepared.inputs).toMatchObject([{ shape: [1, 8], batchAxis: 0 }]);
+      expect(prepared.outputs).toMatchObject([{ shape: [1, 4], batchAxis: 0 }]);
+      expect(boundFields(prepared)).toEqual({ batchTolerance: needed });
+      const noCut = prepared.layers.map(({ noCut }) => noCut !== undefined);
+      expect(noCut).toEqual([false, true, true, true, false]);
+      const deployed = bindAsProfiled(modelOf(made), { name: prepared.path, ...boundFields(prepared) });
+      expect(deployed.bytes).toEqual(prepared.model.bytes);
+      const below = await prepare(made, { batchTolerance: needed * 0.9 });
+      expect(below.fixedBatch).toBe(1);
+    },
+  );
 
   it('refuses batches where the rows of two requests happen to agree, too', async () => {
     const weights = w.message([1, 8], [1, 4], [2, 3], [8, 'weights'], [9, new Uint8Array(32)]);

@@ -61,20 +61,19 @@ const close = (a: readonly number[], b: readonly number[]) =>
   a.length === b.length && a.every((value, i) => Math.abs(value - b[i]!) < 1e-4);
 
 describe('prepareModel() on a graph of any batch that makes answers of the rows of others', () => {
-  it.each(Object.entries(MIXING))('profiles it at batch 1 and names the node: %s', async (_name, {
-    model,
-    named,
-    silent,
-  }) => {
-    const { fixedBatch, fixedBatchReason, outputs } = await prepared(model);
-    expect({ fixedBatch, fixedBatchReason }).toEqual({
-      fixedBatch: 1,
-      fixedBatchReason: expect.stringMatching(named),
-    });
-    expect(outputs.every(({ batchAxis }) => batchAxis === undefined)).toBe(true);
-    // What is refused does go wrong, but for those that no value tried here shows.
-    expect(await keepsApart(model)).toBe(silent === true);
-  });
+  it.each(Object.entries(MIXING))(
+    'profiles it at batch 1 and names the node: %s',
+    async (_name, { model, named, silent }) => {
+      const { fixedBatch, fixedBatchReason, outputs } = await prepared(model);
+      expect({ fixedBatch, fixedBatchReason }).toEqual({
+        fixedBatch: 1,
+        fixedBatchReason: expect.stringMatching(named),
+      });
+      expect(outputs.every(({ batchAxis }) => batchAxis === undefined)).toBe(true);
+      // What is refused does go wrong, but for those that no value tried here shows.
+      expect(await keepsApart(model)).toBe(silent === true);
+    },
+  );
 });
 
 describe('prepareModel() on a graph of any batch whose rows keep apart', () => {

@@ -46,18 +46,19 @@ test('prepareModel() refuses a tensor called __proto__, which the runtime cannot
   );
 });
 
-test.each(
-  NAMES,
-)('prepareModel() refuses an output called %s, which the runtime takes for fetched', async (name) => {
-  const path = join(folder, 'output.onnx');
-  const outputs = [w.value(name, w.FLOAT, ['batch', 4])];
-  const inputs = [w.value('x', w.FLOAT, ['batch', 4])];
-  writeFileSync(path, w.model(w.graph({ nodes: [w.node('Relu', ['x'], [name])], inputs, outputs })));
-  const device = { provider: 'cpu', threads: 1 } as const;
-  await expect(prepareModel(path, { device, startExecutor: startInProcess })).rejects.toThrow(
-    `ONNX Runtime cannot hand over a tensor called ${name}\nGive the tensor another name.`,
-  );
-});
+test.each(NAMES)(
+  'prepareModel() refuses an output called %s, which the runtime takes for fetched',
+  async (name) => {
+    const path = join(folder, 'output.onnx');
+    const outputs = [w.value(name, w.FLOAT, ['batch', 4])];
+    const inputs = [w.value('x', w.FLOAT, ['batch', 4])];
+    writeFileSync(path, w.model(w.graph({ nodes: [w.node('Relu', ['x'], [name])], inputs, outputs })));
+    const device = { provider: 'cpu', threads: 1 } as const;
+    await expect(prepareModel(path, { device, startExecutor: startInProcess })).rejects.toThrow(
+      `ONNX Runtime cannot hand over a tensor called ${name}\nGive the tensor another name.`,
+    );
+  },
+);
 
 test.each(NAMES)('bindModel() measures the shape of a tensor called %s where it is needed', async (name) => {
   const bytes = w.model(

@@ -57,24 +57,25 @@ const WAYS: Readonly<Record<string, () => readonly Uint8Array[]>> = {
   },
 };
 
-it.each(
-  Object.entries(WAYS),
-)('prepareModel() gives up only the cuts at bfloat16 behind %s', async (_, nodes) => {
-  const path = join(folder, 'behind.onnx');
-  const graph = w.graph({
-    nodes: [
-      ...[w.node('Relu', ['x'], ['r']), w.node('Cast', ['r'], ['q'], to(BFLOAT16)), ...nodes()],
-      ...[w.node('Cast', ['s'], ['d'], to(w.FLOAT)), w.node('Neg', ['d'], ['y'])],
-    ],
-    initializers: [w.floats('flag', [1], [1])],
-    inputs: [w.value('x', w.FLOAT, ['n', 8])],
-    outputs: [w.value('y', w.FLOAT, ['n', 8])],
-  });
-  writeFileSync(path, w.model(graph, { opsets: { '': 21 }, irVersion: 10 }));
-  const { layers } = await prepareModel(path, AS_HERE);
-  const cuts = layers.map(({ noCut }) => noCut === undefined);
-  expect(cuts).toEqual([true, false, false, false, true, true]);
-});
+it.each(Object.entries(WAYS))(
+  'prepareModel() gives up only the cuts at bfloat16 behind %s',
+  async (_, nodes) => {
+    const path = join(folder, 'behind.onnx');
+    const graph = w.graph({
+      nodes: [
+        ...[w.node('Relu', ['x'], ['r']), w.node('Cast', ['r'], ['q'], to(BFLOAT16)), ...nodes()],
+        ...[w.node('Cast', ['s'], ['d'], to(w.FLOAT)), w.node('Neg', ['d'], ['y'])],
+      ],
+      initializers: [w.floats('flag', [1], [1])],
+      inputs: [w.value('x', w.FLOAT, ['n', 8])],
+      outputs: [w.value('y', w.FLOAT, ['n', 8])],
+    });
+    writeFileSync(path, w.model(graph, { opsets: { '': 21 }, irVersion: 10 }));
+    const { layers } = await prepareModel(path, AS_HERE);
+    const cuts = layers.map(({ noCut }) => noCut === undefined);
+    expect(cuts).toEqual([true, false, false, false, true, true]);
+  },
+);
 
 it.each([
   ['an input', [w.node('Cast', ['x'], ['y'], to(w.FLOAT))], BFLOAT16, w.FLOAT, /input x is bfloat16, which/],

@@ -31,7 +31,7 @@ function scores(...values: number[]) {
 
 /** tokenOf is the token of a text, or the first number of a tensor. */
 function tokenOf(tensors: TestTensors, name: string): number {
-  return Number((tensors[name]?.data as BigInt64Array)[0]);
+  return Number((tensors[name]!.data as BigInt64Array)[0]);
 }
 
 /** writer takes a text and gives one whose tokens are greater. */
@@ -68,7 +68,7 @@ function picture(grey: number, ...sizes: number[]) {
 }
 
 function greyOf(tensors: TestTensors, name: string): number {
-  return (tensors[name]?.data as Float32Array)[0]!;
+  return (tensors[name]!.data as Float32Array)[0]!;
 }
 
 /**

@@ -29,24 +29,25 @@ async function endedOf(driver: FakeDriver, culprit: number | undefined, reads: n
 }
 
 describe('ProgramHost with 200 runs in flight', () => {
-  it.each(
-    fewOf(Object.entries(DISASTERS), 2),
-  )('ends the others as without the one that %s', async (_, disaster) => {
-    const path = wanderingProgram(disaster);
-    const options: StartedOptions = { limits: { ...SOON, heapMiB: 64 } };
-    const calm = await endedOf(await started(path, options), undefined, 0);
-    const places = [
-      { culprit: 150, reads: 2, seed: 3 },
-      { culprit: 20, reads: 0, seed: 4 },
-    ];
-    for (const { culprit, reads, seed } of fewOf(places, 1)) {
-      const ended = await endedOf(await started(path, { ...options, fake: { seed } }), culprit, reads);
-      const failed = ended.flatMap(({ failure }, run) => (failure === undefined ? [] : [run]));
-      expect(failed).toEqual([culprit]);
-      const others = ended.filter((_, run) => run !== culprit);
-      expect(others.map(timeless)).toEqual(calm.filter((_, run) => run !== culprit).map(timeless));
-    }
-  });
+  it.each(fewOf(Object.entries(DISASTERS), 2))(
+    'ends the others as without the one that %s',
+    async (_, disaster) => {
+      const path = wanderingProgram(disaster);
+      const options: StartedOptions = { limits: { ...SOON, heapMiB: 64 } };
+      const calm = await endedOf(await started(path, options), undefined, 0);
+      const places = [
+        { culprit: 150, reads: 2, seed: 3 },
+        { culprit: 20, reads: 0, seed: 4 },
+      ];
+      for (const { culprit, reads, seed } of fewOf(places, 1)) {
+        const ended = await endedOf(await started(path, { ...options, fake: { seed } }), culprit, reads);
+        const failed = ended.flatMap(({ failure }, run) => (failure === undefined ? [] : [run]));
+        expect(failed).toEqual([culprit]);
+        const others = ended.filter((_, run) => run !== culprit);
+        expect(others.map(timeless)).toEqual(calm.filter((_, run) => run !== culprit).map(timeless));
+      }
+    },
+  );
 
   inWholeRun('ends several that loop, each for itself', async () => {
     const driver = await started(wanderingProgram('for (;;);'), { limits: SOON });

@@ -257,31 +257,32 @@ describe('ProgramHost, where a program makes a mistake', () => {
     }
   });
 
-  it.each(
-    MISTAKES.filter((one) => WHOLE || !(SLOW.has(one[0]) || ofOneRun.slice(1).includes(one))),
-  )('ends the run that %s, and no other', async (_, body, reason, words) => {
-    const path = programOf(
-      `
+  it.each(MISTAKES.filter((one) => WHOLE || !(SLOW.has(one[0]) || ofOneRun.slice(1).includes(one))))(
+    'ends the run that %s, and no other',
+    async (_, body, reason, words) => {
+      const path = programOf(
+        `
       if (wrong) { ${body} }
       else {
         const turned = call('turn', { x: request.in('x') });
         await turned.read('y');
         return { y: turned.out('y') };
       }`.replace('wrong', `(await request.read('x')).data[0] === 9`),
-    );
-    const driver = await started(path, {
-      limits: { ...(reason === 'program-stuck' ? SOON : PATIENT), heapMiB: 48, tasks: 5 },
-    });
-    const others = [0, 1, 2].map((run) => driver.run(run, ONE));
-    const culprit = driver.run(9, { x: numbers(9, 0) });
-    const later = [3, 4].map((run) => driver.run(run, ONE));
-    const { failure } = await culprit;
-    expect(failure?.reason).toBe(reason);
-    expect(failure?.message).toMatch(words);
-    for (const ended of await Promise.all([...others, ...later]))
-      expect(ended.outputs).toEqual({ y: [2, 4] });
-    expect((await driver.run(5, ONE)).outputs).toEqual({ y: [2, 4] });
-  });
+      );
+      const driver = await started(path, {
+        limits: { ...(reason === 'program-stuck' ? SOON : PATIENT), heapMiB: 48, tasks: 5 },
+      });
+      const others = [0, 1, 2].map((run) => driver.run(run, ONE));
+      const culprit = driver.run(9, { x: numbers(9, 0) });
+      const later = [3, 4].map((run) => driver.run(run, ONE));
+      const { failure } = await culprit;
+      expect(failure?.reason).toBe(reason);
+      expect(failure?.message).toMatch(words);
+      for (const ended of await Promise.all([...others, ...later]))
+        expect(ended.outputs).toEqual({ y: [2, 4] });
+      expect((await driver.run(5, ONE)).outputs).toEqual({ y: [2, 4] });
+    },
+  );
 
   it('lets a run make as many calls as it may, and no more', async () => {
     const path = programOf(`
@@ -396,12 +397,12 @@ describe('ProgramHost, where runs meddle with one another', () => {
     ['in a microtask', 'release(); queueMicrotask(() => { for (;;); });', 'await gate;'],
     ['in a tick', 'release(); process.nextTick(() => { for (;;); });', 'await gate;'],
   ];
-  it.each(
-    fewOf(LOOPS, 2),
-  )('blames the run that loops %s, also where another one was resumed with it', async (_, looping, waiting) => {
-    const driver = await started(
-      programOf(
-        `
+  it.each(fewOf(LOOPS, 2))(
+    'blames the run that loops %s, also where another one was resumed with it',
+    async (_, looping, waiting) => {
+      const driver = await started(
+        programOf(
+          `
         const { data } = await request.read('x');
         const handle = call('turn', { x: request.in('x') });
         const reading = handle.read('y');
@@ -409,22 +410,23 @@ describe('ProgramHost, where runs meddle with one another', () => {
         if (data[0] === 1) { ${waiting} release(); }
         await reading;
         return { y: handle.out('y') };`,
-        BESIDES,
-      ),
-      { limits: SOON, fake: { answers: (run, source) => run === 2 || source.from === 'request' } },
-    );
-    const isFirst = waiting === '';
-    const culprit = isFirst ? driver.run(9, { x: numbers(9, 0) }) : undefined;
-    await driver.run(2, { x: numbers(2, 0) });
-    const other = driver.run(0, ONE);
-    while (driver.waits(0) < 2) await turn();
-    const ended = await (culprit ?? driver.run(9, { x: numbers(9, 0) }));
-    expect(ended.failure?.reason).toBe('program-stuck');
-    driver.host?.give(0, { from: 'task', task: 0, output: 'y' }, numbers(2, 4));
-    if (isFirst) expect((await other).outputs).toEqual({ y: [2, 4] });
-    // On its new thread nobody opens the gate for which it waits, so that it ends for that.
-    else expect((await other).failure?.message).toMatch(/^waits for what is neither/);
-  });
+          BESIDES,
+        ),
+        { limits: SOON, fake: { answers: (run, source) => run === 2 || source.from === 'request' } },
+      );
+      const isFirst = waiting === '';
+      const culprit = isFirst ? driver.run(9, { x: numbers(9, 0) }) : undefined;
+      await driver.run(2, { x: numbers(2, 0) });
+      const other = driver.run(0, ONE);
+      while (driver.waits(0) < 2) await turn();
+      const ended = await (culprit ?? driver.run(9, { x: numbers(9, 0) }));
+      expect(ended.failure?.reason).toBe('program-stuck');
+      driver.host?.give(0, { from: 'task', task: 0, output: 'y' }, numbers(2, 4));
+      if (isFirst) expect((await other).outputs).toEqual({ y: [2, 4] });
+      // On its new thread nobody opens the gate for which it waits, so that it ends for that.
+      else expect((await other).failure?.message).toMatch(/^waits for what is neither/);
+    },
+  );
 
   it('does not let a program call or read after its run has ended', async () => {
     let printed = '';

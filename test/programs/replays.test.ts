@@ -126,28 +126,29 @@ describe('ProgramHost, when it replays', () => {
     ['ends its thread', 'process.exit(2);', 'program-error', /^ended its thread, as process\.exit\(\) does/],
     ['loops', 'for (;;);', 'program-stuck', /^runs in a thread that has done nothing for 600 ms$/],
   ];
-  it.each(
-    fewOf(ALONE, 1),
-  )('ends all runs where a module %s by itself, as nobody is to blame', async (_, body, reason, words) => {
-    const driver = await started(
-      programOf(
-        `await call('turn', { x: request.in('x') }).read('z'); return {};`,
-        `import { setTimeout as later } from 'node:timers';
+  it.each(fewOf(ALONE, 1))(
+    'ends all runs where a module %s by itself, as nobody is to blame',
+    async (_, body, reason, words) => {
+      const driver = await started(
+        programOf(
+          `await call('turn', { x: request.in('x') }).read('z'); return {};`,
+          `import { setTimeout as later } from 'node:timers';
          later(() => { ${body} }, 100);`,
-      ),
-      { limits: { ...SOON, loadMs: 600 }, fake: { answers: () => false } },
-    );
-    const waiting = driver.run(0, { x: numbers(1, 0) });
-    let isOver = false;
-    void waiting.finally(() => {
-      isOver = true;
-    });
-    while (driver.waits(0) === 0 && !isOver) await turn();
-    // A thread that nothing is asked of is not missed.
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    driver.host?.give(0, { from: 'task', task: 0, output: 'z' }, numbers(0, 0));
-    const { failure } = await waiting;
-    expect(failure?.reason).toBe(reason);
-    expect(failure?.message).toMatch(words);
-  });
+        ),
+        { limits: { ...SOON, loadMs: 600 }, fake: { answers: () => false } },
+      );
+      const waiting = driver.run(0, { x: numbers(1, 0) });
+      let isOver = false;
+      void waiting.finally(() => {
+        isOver = true;
+      });
+      while (driver.waits(0) === 0 && !isOver) await turn();
+      // A thread that nothing is asked of is not missed.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      driver.host?.give(0, { from: 'task', task: 0, output: 'z' }, numbers(0, 0));
+      const { failure } = await waiting;
+      expect(failure?.reason).toBe(reason);
+      expect(failure?.message).toMatch(words);
+    },
+  );
 });

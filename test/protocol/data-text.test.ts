@@ -85,21 +85,14 @@ describe('tensorOfText()', () => {
     }
   });
 
-  it.each([
-    '[01]',
-    '[1.]',
-    '[.5]',
-    '[+1]',
-    '[tru]',
-    '[1e]',
-    '["\\x"]',
-    '["\u0001"]',
-    '[NaN]',
-  ])('says that %s is no JSON', (list) => {
-    expect(outcome(() => atOnce(tensorOfText('float32', [1], textOf(list))))).toMatch(
-      /^its data is not JSON/,
-    );
-  });
+  it.each(['[01]', '[1.]', '[.5]', '[+1]', '[tru]', '[1e]', '["\\x"]', '["\u0001"]', '[NaN]'])(
+    'says that %s is no JSON',
+    (list) => {
+      expect(outcome(() => atOnce(tensorOfText('float32', [1], textOf(list))))).toMatch(
+        /^its data is not JSON/,
+      );
+    },
+  );
 
   it('refuses objects, lists that are too deep, and texts and numbers that are too long for their type', () => {
     const said = (dtype: string, list: string) => bothWays(dtype, [1], list).inSteps;

@@ -52,14 +52,12 @@ describe('requestParts()', () => {
     expect(() => dataOf(text)).toThrow('is not JSON: there is no place for');
   });
 
-  it.each([
-    '{"inputs":[{"data":[1',
-    '{"inputs":[{"data":["a]}]}',
-    '{"id":"a',
-    '{"id":"a\\',
-  ])('says that %s ends early', (text) => {
-    expect(() => cut(text)).toThrow('is not JSON: it ends early');
-  });
+  it.each(['{"inputs":[{"data":[1', '{"inputs":[{"data":["a]}]}', '{"id":"a', '{"id":"a\\'])(
+    'says that %s ends early',
+    (text) => {
+      expect(() => cut(text)).toThrow('is not JSON: it ends early');
+    },
+  );
 
   it('finds keys that are written with escapes, the last of two, and none elsewhere', () => {
     expect(cut('{"in\\u0070uts":[{"d\\u0061ta":[7]}]}').data).toHaveLength(1);

@@ -14,20 +14,21 @@ const tensors = [
 ];
 
 describe('tensors on the wire', () => {
-  it.each(
-    tensors.map((tensor) => [tensor.dtype, tensor] as const),
-  )('%s is the same after encoding and decoding as bytes, aligned or not', (dtype, tensor) => {
-    const bytes = bytesOf(tensor);
-    for (let shift = 0; shift < 4; shift++) {
-      const memory = new Uint8Array(bytes.length + shift);
-      memory.set(bytes, shift);
-      expect(tensorFromBytes(dtype, tensor.dims, memory.subarray(shift))).toEqual(tensor);
-    }
-    expect(() => tensorFromBytes(dtype, [7, 7], bytes)).toThrow(/needs|are needed/);
-    expect(() => tensorFromBytes(dtype, tensor.dims, bytes.subarray(1))).toThrow(
-      /needs|are needed|past the end/,
-    );
-  });
+  it.each(tensors.map((tensor) => [tensor.dtype, tensor] as const))(
+    '%s is the same after encoding and decoding as bytes, aligned or not',
+    (dtype, tensor) => {
+      const bytes = bytesOf(tensor);
+      for (let shift = 0; shift < 4; shift++) {
+        const memory = new Uint8Array(bytes.length + shift);
+        memory.set(bytes, shift);
+        expect(tensorFromBytes(dtype, tensor.dims, memory.subarray(shift))).toEqual(tensor);
+      }
+      expect(() => tensorFromBytes(dtype, [7, 7], bytes)).toThrow(/needs|are needed/);
+      expect(() => tensorFromBytes(dtype, tensor.dims, bytes.subarray(1))).toThrow(
+        /needs|are needed|past the end/,
+      );
+    },
+  );
 
   it.each(
     tensors.filter(({ dtype }) => dtype !== 'float16').map((tensor) => [tensor.dtype, tensor] as const),

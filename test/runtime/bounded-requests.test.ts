@@ -182,26 +182,28 @@ function read(model: AskedModel, body: string | Buffer, headerLength?: string) {
 }
 
 describe('a request of hostile content', () => {
-  it.each(
-    Object.entries(SHAPES),
-  )('%s is refused in few words, and is neither parsed whole nor charged for', (_what, shape) => {
-    const { message, charged, parsed, bytes } = read(shape.model ?? FP32, shape.body);
-    expect(message).toMatch(shape.why);
-    expect(message.length).toBeLessThan(MOST_TOLD);
-    expect(charged).toBeLessThan(MOST_FOR_A_BYTE * bytes.length);
-    expect(parsed).toBeLessThan(shape.isText ? 1.1 * BYTES : 70_000);
-  });
+  it.each(Object.entries(SHAPES))(
+    '%s is refused in few words, and is neither parsed whole nor charged for',
+    (_what, shape) => {
+      const { message, charged, parsed, bytes } = read(shape.model ?? FP32, shape.body);
+      expect(message).toMatch(shape.why);
+      expect(message.length).toBeLessThan(MOST_TOLD);
+      expect(charged).toBeLessThan(MOST_FOR_A_BYTE * bytes.length);
+      expect(parsed).toBeLessThan(shape.isText ? 1.1 * BYTES : 70_000);
+    },
+  );
 
-  it.each(
-    PLACES,
-  )('that is nested where %s belongs is refused with a sentence, or does not count', (_place, body) => {
-    for (const value of [nested(10_000), `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`])
-      for (const padding of ['', ' '.repeat(70_000)]) {
-        const { message } = read(FP32, padding + body(value));
-        expect(message).toMatch(/^Cannot (read the request|infer with m):/);
-        expect(message.length).toBeLessThan(MOST_TOLD);
-      }
-  });
+  it.each(PLACES)(
+    'that is nested where %s belongs is refused with a sentence, or does not count',
+    (_place, body) => {
+      for (const value of [nested(10_000), `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`])
+        for (const padding of ['', ' '.repeat(70_000)]) {
+          const { message } = read(FP32, padding + body(value));
+          expect(message).toMatch(/^Cannot (read the request|infer with m):/);
+          expect(message.length).toBeLessThan(MOST_TOLD);
+        }
+    },
+  );
 
   it('has its first ten faults told, and the number of the others', () => {
     const names = Array.from({ length: 12 }, (_, i) => `{"name":"n${i}"}`);
@@ -282,18 +284,21 @@ describe('a request with much JSON', () => {
     ['int64', 'INT64', '1,', 8],
     ['bool', 'BOOL', '1,', 1],
     ['string', 'BYTES', '"",', 32],
-  ])('of %s is charged with the memory that its tensor takes, before it is made', (dtype, datatype, element, each) => {
-    const count = 4 * Math.floor(BYTES / element.length / 4);
-    const data = element.repeat(count - 1) + element.slice(0, -1);
-    const body = `{"inputs":[{"name":"x","datatype":"${datatype}","shape":[${count / 4},4],"data":[${data}]}]}`;
-    const { message, charged, bytes, parsed, parsedInAll, steps } = read(modelOf(dtype), body);
-    expect(message).toBe('');
-    expect(charged).toBeGreaterThanOrEqual(each * count);
-    expect(charged).toBeLessThan(MOST_FOR_A_BYTE * bytes.length);
-    expect(parsed).toBeLessThanOrEqual(65_536);
-    expect(parsedInAll).toBeLessThan(1.1 * bytes.length);
-    expect(steps).toBeGreaterThan(bytes.length / 65_536);
-  });
+  ])(
+    'of %s is charged with the memory that its tensor takes, before it is made',
+    (dtype, datatype, element, each) => {
+      const count = 4 * Math.floor(BYTES / element.length / 4);
+      const data = element.repeat(count - 1) + element.slice(0, -1);
+      const body = `{"inputs":[{"name":"x","datatype":"${datatype}","shape":[${count / 4},4],"data":[${data}]}]}`;
+      const { message, charged, bytes, parsed, parsedInAll, steps } = read(modelOf(dtype), body);
+      expect(message).toBe('');
+      expect(charged).toBeGreaterThanOrEqual(each * count);
+      expect(charged).toBeLessThan(MOST_FOR_A_BYTE * bytes.length);
+      expect(parsed).toBeLessThanOrEqual(65_536);
+      expect(parsedInAll).toBeLessThan(1.1 * bytes.length);
+      expect(steps).toBeGreaterThan(bytes.length / 65_536);
+    },
+  );
 
   it('makes no tensor where its memory is refused', () => {
     const body = `{"inputs":[${right(`${'1,'.repeat(99_999)}1`, 25_000)}]}`;

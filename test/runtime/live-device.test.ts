@@ -161,12 +161,15 @@ describe('LiveDevice', () => {
     await expect(device.start()).rejects.toThrow(/Cannot serve .*looks-up\.onnx: .*8/s);
   });
 
-  it.each([
-    8, 9,
-  ])('starts with a file that takes no zeros, or no values that are known, of an inner tensor: %d', async (offset) => {
-    const device = await oneFile(offset, true);
-    await device.start();
-    const x = { dtype: 'float32', dims: [1, FEATURES], data: new Float32Array(FEATURES).fill(4) };
-    expect((await device.run(0, { x })).outputs.y?.data).toEqual(new Float32Array(FEATURES).fill(offset - 4));
-  });
+  it.each([8, 9])(
+    'starts with a file that takes no zeros, or no values that are known, of an inner tensor: %d',
+    async (offset) => {
+      const device = await oneFile(offset, true);
+      await device.start();
+      const x = { dtype: 'float32', dims: [1, FEATURES], data: new Float32Array(FEATURES).fill(4) };
+      expect((await device.run(0, { x })).outputs.y?.data).toEqual(
+        new Float32Array(FEATURES).fill(offset - 4),
+      );
+    },
+  );
 });

@@ -117,16 +117,14 @@ describe('parameters', () => {
 });
 
 describe('INT64', () => {
-  it.each([
-    '9007199254740993',
-    '-9007199254740993',
-    '9223372036854775807',
-    '-9223372036854775808',
-  ])('%s in JSON is answered as it is', async (digits) => {
-    const { status, text } = await ask({ data: `[${digits}]` });
-    expect(status).toBe(200);
-    expect(text).toContain(`"data":[${digits}]`);
-  });
+  it.each(['9007199254740993', '-9007199254740993', '9223372036854775807', '-9223372036854775808'])(
+    '%s in JSON is answered as it is',
+    async (digits) => {
+      const { status, text } = await ask({ data: `[${digits}]` });
+      expect(status).toBe(200);
+      expect(text).toContain(`"data":[${digits}]`);
+    },
+  );
 
   it.each([
     [

@@ -37,7 +37,7 @@ function fakeExecutor(ran: string[]): Pick<Executor, 'load' | 'run'> {
     load: async (path) => ({ model: loaded.push(path) - 1, inputs: [], outputs: [], loadMs: 0 }) as never,
     run: async (model, feeds: Tensors) => {
       const name = loaded[model] as string;
-      const x = (feeds.x?.data as Float32Array)[0] as number;
+      const x = (feeds.x!.data as Float32Array)[0] as number;
       ran.push(`${name} ${x}`);
       const y = {
         dtype: 'float32',
@@ -91,7 +91,7 @@ describe('runSamples()', () => {
   it('says which sample and stage a model failed for', async () => {
     const executor = fakeExecutor([]);
     const run: Executor['run'] = async (model, feeds) => {
-      if ((feeds.x?.data as Float32Array)[0] === 7) {
+      if ((feeds.x!.data as Float32Array)[0] === 7) {
         const { ExecutionError } = await import('../../src/execution/index.js');
         throw new ExecutionError('the index is out of range');
       }

@@ -299,10 +299,13 @@ describe('.ci/run', () => {
       ] as const,
       1,
     ),
-  )('fails, and does not run every test alone, where the script that names those tests %s', async (_, tests) => {
-    const { status, lines } = await ciOf(passes, {}, tests);
-    expect(lines.some((line) => line.startsWith('ran alone'))).toBe(false);
-    expect(lines).toContain('the run alone has no results: that counts as failed');
-    expect([status, lines.at(-1)]).toEqual([1, '4 passed, 1 failed']);
-  });
+  )(
+    'fails, and does not run every test alone, where the script that names those tests %s',
+    async (_, tests) => {
+      const { status, lines } = await ciOf(passes, {}, tests);
+      expect(lines.some((line) => line.startsWith('ran alone'))).toBe(false);
+      expect(lines).toContain('the run alone has no results: that counts as failed');
+      expect([status, lines.at(-1)]).toEqual([1, '4 passed, 1 failed']);
+    },
+  );
 });

@@ -42,17 +42,19 @@ function inTime(given: GivenGears, { rps, drop, sure }: { rps: number; drop: str
 }
 
 describe('A gear plan beyond its promise', () => {
-  it.each(
-    seeds(whole(1, 4), 60),
-  )('keeps the promised rate in time at up to ten times it, and within it loses at most 0.2 points (case %i)', async (seed) => {
-    const folder = await mkdtemp(join(tmpdir(), 'inferplan-overload-'));
-    try {
-      const { refutations, what } = await refuter(new Dice(seed, 'gear-overload'), folder);
-      expect(refutations, what).toEqual([]);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }, 120_000);
+  it.each(seeds(whole(1, 4), 60))(
+    'keeps the promised rate in time at up to ten times it, and within it loses at most 0.2 points (case %i)',
+    async (seed) => {
+      const folder = await mkdtemp(join(tmpdir(), 'inferplan-overload-'));
+      try {
+        const { refutations, what } = await refuter(new Dice(seed, 'gear-overload'), folder);
+        expect(refutations, what).toEqual([]);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    120_000,
+  );
 
   // One model executes up to 8 in 2 ms and one more, and the latency is not much longer than its batch of 64.
   const one: GivenGears = {

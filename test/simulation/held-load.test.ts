@@ -39,7 +39,7 @@ test('withHeldLoad() takes arrivals, duration and warm-up of the runs that confi
     ...WARM_UP,
   });
   const { hold, ...plan } = heldPlan(GAMMA);
-  const { warmUp: _, ...runs } = hold?.runs as NonNullable<PooledPlan['hold']>['runs'];
+  const { warmUp: _, ...runs } = hold!.runs;
   const older = { ...plan, hold: { ...(hold as NonNullable<PooledPlan['hold']>), runs } };
   expect(withHeldLoad(older, {})).toEqual({ ...GAMMA, duration: 172.425 });
 });

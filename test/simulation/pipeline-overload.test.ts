@@ -16,17 +16,19 @@ const EXAMPLES = join(import.meta.dirname, '../../examples/pipelines');
 const MOST_LOST = 0.002;
 
 describe('A planned pipeline at ten times its load', () => {
-  it.each(
-    seeds(whole(1, 12), 150),
-  )('keeps three quarters of the planned rate in time by default, and nine tenths by pard (case %i)', async (seed) => {
-    const folder = await mkdtemp(join(tmpdir(), 'inferplan-overload-'));
-    try {
-      const { refutations, what } = await refuter(new Dice(seed, 'pipeline-overload'), folder);
-      expect(refutations, what).toEqual([]);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }, 120_000);
+  it.each(seeds(whole(1, 12), 150))(
+    'keeps three quarters of the planned rate in time by default, and nine tenths by pard (case %i)',
+    async (seed) => {
+      const folder = await mkdtemp(join(tmpdir(), 'inferplan-overload-'));
+      try {
+        const { refutations, what } = await refuter(new Dice(seed, 'pipeline-overload'), folder);
+        expect(refutations, what).toEqual([]);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    120_000,
+  );
 
   // Each stage has two devices that execute up to four in 10 ms, so that the pipeline serves 800 requests/s.
   const held = ['a', 'a', 'b', 'b'].map((name) => [name]);
@@ -68,21 +70,23 @@ describe('A planned pipeline at ten times its load', () => {
 if (WHOLE)
   describe('A planned example within its load', () => {
     const quick = ['social-media', 'tf-cascade'];
-    it.each(
-      cases(quick, [...quick, 'image-processing', 'video-monitoring', 'two-classes']),
-    )('has at most 0.2 points fewer in time by its scheduler than where nothing is dropped (%s)', async (name) => {
-      const folder = await mkdtemp(join(tmpdir(), 'inferplan-within-'));
-      try {
-        const path = join(folder, 'plan.json');
-        const solved = await solveSpec(join(EXAMPLES, `${name}.yaml`), { output: path });
-        if (solved.outcome !== 'pipeline-plan') throw new Error(solved.outcome);
-        const rps = solved.plan.rps as number;
-        const inTime = async (scheduler?: string): Promise<number> =>
-          (await simulatePlan(path, { rps: [`${rps}`], duration: 60, seed: 5, scheduler })).report.overall
-            .attainment as number;
-        expect(await inTime('inferline')).toBeLessThanOrEqual((await inTime()) + MOST_LOST);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    }, 120_000);
+    it.each(cases(quick, [...quick, 'image-processing', 'video-monitoring', 'two-classes']))(
+      'has at most 0.2 points fewer in time by its scheduler than where nothing is dropped (%s)',
+      async (name) => {
+        const folder = await mkdtemp(join(tmpdir(), 'inferplan-within-'));
+        try {
+          const path = join(folder, 'plan.json');
+          const solved = await solveSpec(join(EXAMPLES, `${name}.yaml`), { output: path });
+          if (solved.outcome !== 'pipeline-plan') throw new Error(solved.outcome);
+          const rps = solved.plan.rps as number;
+          const inTime = async (scheduler?: string): Promise<number> =>
+            (await simulatePlan(path, { rps: [`${rps}`], duration: 60, seed: 5, scheduler })).report.overall
+              .attainment as number;
+          expect(await inTime('inferline')).toBeLessThanOrEqual((await inTime()) + MOST_LOST);
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      },
+      120_000,
+    );
   });

@@ -69,59 +69,59 @@ function byRow(events: readonly TraceEvent[]): Map<string, TraceEvent[]> {
 }
 
 describe('TimelineWriter', () => {
-  it.each([
-    'reservation',
-    'stage-local',
-  ])('writes a slice for every batch on its row without overlaps (%s)', async (scheduler) => {
-    const { run, events, text } = await timelineOf(scheduler);
-    const slices = events.filter(({ ph }) => ph === 'X');
-    const batches = run.figures.pools.reduce((sum, pool) => sum + pool.batches, 0);
-    expect(slices.filter(({ cat }) => cat === 'execute')).toHaveLength(batches);
-    expect(run.timeline).toEqual({
-      slices: slices.length,
-      bytes: Buffer.byteLength(text),
-    });
-    const names = new Map(
-      events.filter(({ name }) => name === 'thread_name').map((e) => [rowOf(e), e.args.name]),
-    );
-    expect([...names.values()].filter((name) => name.startsWith('gpu'))).toHaveLength(5);
-    const rows = byRow(slices);
-    expect([...rows.keys()].every((row) => names.has(row))).toBe(true);
-    for (const [row, own] of rows) {
-      const wanted = names.get(row)?.startsWith('gpu') ? 'execute' : 'transfer';
-      own.sort((a, b) => a.ts - b.ts);
-      own.forEach((slice, i) => {
-        expect(slice.cat).toBe(wanted);
-        const before = own[i - 1];
-        if (before) expect(slice.ts - (before.ts + before.dur)).toBeGreaterThan(-1e3 * US);
+  it.each(['reservation', 'stage-local'])(
+    'writes a slice for every batch on its row without overlaps (%s)',
+    async (scheduler) => {
+      const { run, events, text } = await timelineOf(scheduler);
+      const slices = events.filter(({ ph }) => ph === 'X');
+      const batches = run.figures.pools.reduce((sum, pool) => sum + pool.batches, 0);
+      expect(slices.filter(({ cat }) => cat === 'execute')).toHaveLength(batches);
+      expect(run.timeline).toEqual({
+        slices: slices.length,
+        bytes: Buffer.byteLength(text),
       });
-    }
-  });
+      const names = new Map(
+        events.filter(({ name }) => name === 'thread_name').map((e) => [rowOf(e), e.args.name]),
+      );
+      expect([...names.values()].filter((name) => name.startsWith('gpu'))).toHaveLength(5);
+      const rows = byRow(slices);
+      expect([...rows.keys()].every((row) => names.has(row))).toBe(true);
+      for (const [row, own] of rows) {
+        const wanted = names.get(row)?.startsWith('gpu') ? 'execute' : 'transfer';
+        own.sort((a, b) => a.ts - b.ts);
+        own.forEach((slice, i) => {
+          expect(slice.cat).toBe(wanted);
+          const before = own[i - 1];
+          if (before) expect(slice.ts - (before.ts + before.dur)).toBeGreaterThan(-1e3 * US);
+        });
+      }
+    },
+  );
 
-  it.each([
-    'reservation',
-    'stage-local',
-  ])('writes a flow from every batch to the next batches of its requests (%s)', async (scheduler) => {
-    const { run, events } = await timelineOf(scheduler);
-    const slices = byRow(events.filter(({ ph }) => ph === 'X'));
-    const sliceAt = (event: TraceEvent) => slices.get(rowOf(event))?.find(({ ts }) => ts === event.ts);
-    const starts = new Map(events.filter(({ ph }) => ph === 's').map((e) => [e.id, e]));
-    const ends = events.filter(({ ph }) => ph === 'f');
-    expect(new Set(ends.map(({ id }) => id)).size).toBe(ends.length);
-    expect(starts.size).toBe(ends.length);
-    const reached = new Set<TraceEvent>();
-    for (const end of ends) {
-      const from = sliceAt(starts.get(end.id)!);
-      const to = sliceAt(end);
-      expect(from && to && from.ts <= to.ts).toBe(true);
-      reached.add(to!);
-    }
-    const second = [...slices.values()]
-      .flat()
-      .filter(({ name, cat }) => cat === 'execute' && name.includes(' 0/1 '));
-    expect(second.length).toBe(run.figures.pools[1]?.batches);
-    expect(second.every((slice) => reached.has(slice))).toBe(true);
-  });
+  it.each(['reservation', 'stage-local'])(
+    'writes a flow from every batch to the next batches of its requests (%s)',
+    async (scheduler) => {
+      const { run, events } = await timelineOf(scheduler);
+      const slices = byRow(events.filter(({ ph }) => ph === 'X'));
+      const sliceAt = (event: TraceEvent) => slices.get(rowOf(event))?.find(({ ts }) => ts === event.ts);
+      const starts = new Map(events.filter(({ ph }) => ph === 's').map((e) => [e.id, e]));
+      const ends = events.filter(({ ph }) => ph === 'f');
+      expect(new Set(ends.map(({ id }) => id)).size).toBe(ends.length);
+      expect(starts.size).toBe(ends.length);
+      const reached = new Set<TraceEvent>();
+      for (const end of ends) {
+        const from = sliceAt(starts.get(end.id)!);
+        const to = sliceAt(end);
+        expect(from && to && from.ts <= to.ts).toBe(true);
+        reached.add(to!);
+      }
+      const second = [...slices.values()]
+        .flat()
+        .filter(({ name, cat }) => cat === 'execute' && name.includes(' 0/1 '));
+      expect(second.length).toBe(run.figures.pools[1]?.batches);
+      expect(second.every((slice) => reached.has(slice))).toBe(true);
+    },
+  );
 
   it('stops at its size limit, stays readable, and says where it stopped', async () => {
     const { run, events, text } = await timelineOf('reservation', 20_000);

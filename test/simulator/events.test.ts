@@ -69,36 +69,37 @@ describe('EventQueue', () => {
     (uniform) => (uniform() < 0.02 ? 1e12 : 50) * uniform(),
   ];
 
-  it.each([
-    ...AHEAD.entries(),
-  ])('takes events in order while others are scheduled ahead of time, way %i', (way, ahead) => {
-    const { uniform, integer } = streamOf(way, 'ahead');
-    for (const pending of [1, 7, 30, 3000]) {
-      const queue = new EventQueue();
-      const waiting: Told[] = [];
-      let now = 0;
-      const schedule = (sequence: number) => {
-        const told = { at: now + Math.floor(ahead(uniform)), priority: integer(3), sequence };
-        queue.schedule(told.at, told.priority, sequence);
-        const after = waiting.findIndex((other) => inTotalOrder(told, other) < 0);
-        waiting.splice(after < 0 ? waiting.length : after, 0, told);
-      };
-      for (let sequence = 0; sequence < 3 * pending + 300; sequence++) {
-        schedule(sequence);
-        if (sequence < pending) continue;
-        const { at, ...next } = waiting.shift()!;
-        expect([queue.nextAt, queue.nextPriority]).toEqual([at, next.priority]);
-        expect([queue.take(), queue.size]).toEqual([next.sequence, waiting.length]);
-        now = at;
+  it.each([...AHEAD.entries()])(
+    'takes events in order while others are scheduled ahead of time, way %i',
+    (way, ahead) => {
+      const { uniform, integer } = streamOf(way, 'ahead');
+      for (const pending of [1, 7, 30, 3000]) {
+        const queue = new EventQueue();
+        const waiting: Told[] = [];
+        let now = 0;
+        const schedule = (sequence: number) => {
+          const told = { at: now + Math.floor(ahead(uniform)), priority: integer(3), sequence };
+          queue.schedule(told.at, told.priority, sequence);
+          const after = waiting.findIndex((other) => inTotalOrder(told, other) < 0);
+          waiting.splice(after < 0 ? waiting.length : after, 0, told);
+        };
+        for (let sequence = 0; sequence < 3 * pending + 300; sequence++) {
+          schedule(sequence);
+          if (sequence < pending) continue;
+          const { at, ...next } = waiting.shift()!;
+          expect([queue.nextAt, queue.nextPriority]).toEqual([at, next.priority]);
+          expect([queue.take(), queue.size]).toEqual([next.sequence, waiting.length]);
+          now = at;
+        }
+        // The queue runs empty, and goes on.
+        for (const more of [20, 0]) {
+          while (waiting.length > 0) expect(queue.take()).toBe(waiting.shift()!.sequence);
+          expect([queue.size, queue.nextAt]).toEqual([0, Number.POSITIVE_INFINITY]);
+          for (let sequence = 0; sequence < more; sequence++) schedule(sequence);
+        }
       }
-      // The queue runs empty, and goes on.
-      for (const more of [20, 0]) {
-        while (waiting.length > 0) expect(queue.take()).toBe(waiting.shift()!.sequence);
-        expect([queue.size, queue.nextAt]).toEqual([0, Number.POSITIVE_INFINITY]);
-        for (let sequence = 0; sequence < more; sequence++) schedule(sequence);
-      }
-    }
-  });
+    },
+  );
 
   it('keeps equals in order through a million events, and times apart to the last nanosecond', () => {
     const queue = new EventQueue();

@@ -153,18 +153,19 @@ const CONTRADICTIONS: [string, (plan: PooledPlan) => void, RegExp][] = [
   ],
 ];
 
-it.each(
-  CONTRADICTIONS,
-)('plan validate, plan deploy and plan serve all refuse %s, where nothing can be recomputed', async (_what, change, why) => {
-  await edited(change);
-  await bundled();
-  const served = () => plan(['serve', 'bundle', '--port', '0'], { cwd: folder });
-  for (const run of [validated, deployed, served]) {
-    const { code, stderr } = await run();
-    expect(code).toBe(2);
-    expect(stderr).toMatch(why);
-  }
-});
+it.each(CONTRADICTIONS)(
+  'plan validate, plan deploy and plan serve all refuse %s, where nothing can be recomputed',
+  async (_what, change, why) => {
+    await edited(change);
+    await bundled();
+    const served = () => plan(['serve', 'bundle', '--port', '0'], { cwd: folder });
+    for (const run of [validated, deployed, served]) {
+      const { code, stderr } = await run();
+      expect(code).toBe(2);
+      expect(stderr).toMatch(why);
+    }
+  },
+);
 
 it('plan deploy refuses more virtual GPUs than are served', async () => {
   await edited(({ models, placement }) => {

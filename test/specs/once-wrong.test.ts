@@ -35,18 +35,17 @@ describe.skipIf(!existsSync(INPUTS))('inputs that were once answered wrongly', (
     },
   );
 
-  it.each([
-    'spec',
-    'two-exact',
-    'two-inferline',
-  ])('overcount: %s has no more devices in use than there are, or no plan', async (name) => {
-    const solved = await solveSpec(at(`overcount/${name}.json`), { work: 2000 });
-    expect(['pipeline-plan', 'infeasible']).toContain(solved.outcome);
-    if (solved.outcome !== 'pipeline-plan') return;
-    const { cluster, placement } = solved.plan;
-    for (const [device, { count = Number.POSITIVE_INFINITY }] of Object.entries(cluster.devices))
-      expect(placement.filter((place) => place.class === device).length).toBeLessThanOrEqual(count);
-  });
+  it.each(['spec', 'two-exact', 'two-inferline'])(
+    'overcount: %s has no more devices in use than there are, or no plan',
+    async (name) => {
+      const solved = await solveSpec(at(`overcount/${name}.json`), { work: 2000 });
+      expect(['pipeline-plan', 'infeasible']).toContain(solved.outcome);
+      if (solved.outcome !== 'pipeline-plan') return;
+      const { cluster, placement } = solved.plan;
+      for (const [device, { count = Number.POSITIVE_INFINITY }] of Object.entries(cluster.devices))
+        expect(placement.filter((place) => place.class === device).length).toBeLessThanOrEqual(count);
+    },
+  );
 
   inWholeRun(
     'cascade: an SLO of 15 ms is held at the bottom and at the top of the loads, of seeds that no search has seen',

@@ -131,23 +131,23 @@ describe('solveSpec() without a feasible plan', () => {
 });
 
 describe('solveSpec() with a baseline', () => {
-  it.each([
-    'no-partitioning',
-    'dart-r',
-  ] as const)('makes the plan of %s, which says so and is checked as a baseline', async (baseline) => {
-    const output = join(folder, `${baseline}.json`);
-    const solved = planned(await solveSpec(EXAMPLE, { baseline, output }));
-    const best = planned(await solveSpec(EXAMPLE));
-    expect(solved.plan).toMatchObject({ baseline, status: 'optimal', objective: { gap: 0 } });
-    expect(solved.plan.objective.value).toBeLessThan(best.plan.objective.value);
-    const most = baseline === 'dart-r' ? 2 : 1;
-    const partitions = solved.plan.models.flatMap((m) => m.pipelines.map((p) => p.partitions));
-    expect(Math.max(...partitions.map((list) => list.length))).toBe(most);
-    expect(partitions.flat().every(({ virtual }) => virtual === 1)).toBe(true);
-    expect(await validateFiles([output])).toMatchObject([
-      { ok: true, what: expect.stringContaining(`plan of the baseline ${baseline}`) },
-    ]);
-  });
+  it.each(['no-partitioning', 'dart-r'] as const)(
+    'makes the plan of %s, which says so and is checked as a baseline',
+    async (baseline) => {
+      const output = join(folder, `${baseline}.json`);
+      const solved = planned(await solveSpec(EXAMPLE, { baseline, output }));
+      const best = planned(await solveSpec(EXAMPLE));
+      expect(solved.plan).toMatchObject({ baseline, status: 'optimal', objective: { gap: 0 } });
+      expect(solved.plan.objective.value).toBeLessThan(best.plan.objective.value);
+      const most = baseline === 'dart-r' ? 2 : 1;
+      const partitions = solved.plan.models.flatMap((m) => m.pipelines.map((p) => p.partitions));
+      expect(Math.max(...partitions.map((list) => list.length))).toBe(most);
+      expect(partitions.flat().every(({ virtual }) => virtual === 1)).toBe(true);
+      expect(await validateFiles([output])).toMatchObject([
+        { ok: true, what: expect.stringContaining(`plan of the baseline ${baseline}`) },
+      ]);
+    },
+  );
 
   it('refuses options that baselines do not have', async () => {
     await expect(

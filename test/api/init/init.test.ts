@@ -83,19 +83,18 @@ const set = (text: string, lines: readonly number[]): string =>
     .join('\n');
 
 describe('initSpec()', () => {
-  it.each([
-    [['one.json']],
-    [['one.json', 'two.json']],
-    [['odd.json']],
-  ])('writes a spec of %j that is planned as it stands', async (files) => {
-    const { text, spec, models } = await begun(files);
-    const outcome = await planned(text);
-    expect(outcome.status).toBe('optimal');
-    expect('plan' in outcome && outcome.plan.models.map(({ name }) => name)).toEqual(
-      models.map(({ name }) => name),
-    );
-    expect((spec as PooledSpec).models.map(({ profile }) => profile)).toEqual(files);
-  });
+  it.each([[['one.json']], [['one.json', 'two.json']], [['odd.json']]])(
+    'writes a spec of %j that is planned as it stands',
+    async (files) => {
+      const { text, spec, models } = await begun(files);
+      const outcome = await planned(text);
+      expect(outcome.status).toBe('optimal');
+      expect('plan' in outcome && outcome.plan.models.map(({ name }) => name)).toEqual(
+        models.map(({ name }) => name),
+      );
+      expect((spec as PooledSpec).models.map(({ profile }) => profile)).toEqual(files);
+    },
+  );
 
   it('escapes every character in names that a terminal or an editor would obey', async () => {
     const obeyed = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter(
@@ -163,31 +162,32 @@ describe('initSpec()', () => {
     expect(text).toContain('# emulated: 3 × slower');
   });
 
-  it.each(
-    fewOf([[['one.json']], [['one.json', 'two.json']], [['odd.json']]], 1),
-  )('writes options for %j, each of which can be set, alone and with the others', async (files) => {
-    const { text } = await begun(files);
-    const options = optionsOf(text);
-    expect(options.length).toBeGreaterThanOrEqual(22);
-    for (const line of options) {
-      const changed = set(text, [line]);
-      expect(changed).not.toBe(text);
-      // The option has an effect: the spec says more than before.
-      const before = parseArtifact(text, 's.yaml', ['pooled']).value;
-      expect(parseArtifact(changed, 's.yaml', ['pooled']).value).not.toEqual(before);
-      const outcome = await planned(changed);
-      expect({ line: text.split('\n')[line], status: outcome.status }).toMatchObject({ status: 'optimal' });
-    }
-    // Two margins for one SLO are refused, as the comment says.
-    const margins = options.filter((line) => /#sloMarginMs/.test(text.split('\n')[line] as string));
-    const all = options.filter((line) => !margins.includes(line));
-    const statusOf = async (changed: string) => (await planned(changed)).status;
-    expect(await statusOf(set(text, all))).toMatch(/optimal|feasible/);
-    for (const objective of ['cost', 'power'])
-      expect(
-        await statusOf(set(text, all).replace('objective: throughput', `objective: ${objective}`)),
-      ).toMatch(/optimal|feasible/);
-  });
+  it.each(fewOf([[['one.json']], [['one.json', 'two.json']], [['odd.json']]], 1))(
+    'writes options for %j, each of which can be set, alone and with the others',
+    async (files) => {
+      const { text } = await begun(files);
+      const options = optionsOf(text);
+      expect(options.length).toBeGreaterThanOrEqual(22);
+      for (const line of options) {
+        const changed = set(text, [line]);
+        expect(changed).not.toBe(text);
+        // The option has an effect: the spec says more than before.
+        const before = parseArtifact(text, 's.yaml', ['pooled']).value;
+        expect(parseArtifact(changed, 's.yaml', ['pooled']).value).not.toEqual(before);
+        const outcome = await planned(changed);
+        expect({ line: text.split('\n')[line], status: outcome.status }).toMatchObject({ status: 'optimal' });
+      }
+      // Two margins for one SLO are refused, as the comment says.
+      const margins = options.filter((line) => /#sloMarginMs/.test(text.split('\n')[line] as string));
+      const all = options.filter((line) => !margins.includes(line));
+      const statusOf = async (changed: string) => (await planned(changed)).status;
+      expect(await statusOf(set(text, all))).toMatch(/optimal|feasible/);
+      for (const objective of ['cost', 'power'])
+        expect(
+          await statusOf(set(text, all).replace('objective: throughput', `objective: ${objective}`)),
+        ).toMatch(/optimal|feasible/);
+    },
+  );
 
   const OF_WORKFLOWS = ['gpuLinkGbps', 'loadGBps', 'hostMemoryGiB', 'diskGBps'];
 

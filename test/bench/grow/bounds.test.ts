@@ -61,13 +61,14 @@ const SCHEMA_LISTS = readdirSync(SCHEMAS).map((file) => {
 });
 
 describe('every list and number of a user', () => {
-  it.each(
-    SCHEMA_LISTS,
-  )('has a grower, a limit that is named, or a reason, where it is a list of a %s', (kind, lists) => {
-    expect(Object.keys(LISTS[kind]).sort()).toEqual([...lists].sort());
-    for (const [place, bound] of Object.entries(LISTS[kind]))
-      expect([place, wrongIn(bound)]).toEqual([place, undefined]);
-  });
+  it.each(SCHEMA_LISTS)(
+    'has a grower, a limit that is named, or a reason, where it is a list of a %s',
+    (kind, lists) => {
+      expect(Object.keys(LISTS[kind]).sort()).toEqual([...lists].sort());
+      for (const [place, bound] of Object.entries(LISTS[kind]))
+        expect([place, wrongIn(bound)]).toEqual([place, undefined]);
+    },
+  );
 
   const options = numericOptions(buildProgram());
   it('has a grower, a limit that is named, or a reason, where it is an option', () => {

@@ -45,16 +45,15 @@ function simulated(scheduler: string): { log: LogEntry[]; measured: number | und
 }
 
 describe('invalidRate()', () => {
-  it.each([
-    'stage-local',
-    'inferline',
-    'reactive',
-  ])('is that of the metrics, by the log of a run under %s', (scheduler) => {
-    const { log, measured } = simulated(scheduler);
-    const found = invalidRate(log, { plan: PLAN, topology: planTopologyOf(PLAN) }, scheduler);
-    expect(measured).toBeGreaterThan(0.05);
-    expect(found).toBeCloseTo(measured as number, 9);
-  });
+  it.each(['stage-local', 'inferline', 'reactive'])(
+    'is that of the metrics, by the log of a run under %s',
+    (scheduler) => {
+      const { log, measured } = simulated(scheduler);
+      const found = invalidRate(log, { plan: PLAN, topology: planTopologyOf(PLAN) }, scheduler);
+      expect(measured).toBeGreaterThan(0.05);
+      expect(found).toBeCloseTo(measured as number, 9);
+    },
+  );
 
   it('is undefined where a core decides otherwise, or where nothing was executed', () => {
     const bundle = { plan: PLAN, topology: planTopologyOf(PLAN) };

@@ -34,24 +34,25 @@ describe('rateVariation()', () => {
 });
 
 describe('madeRates()', () => {
-  it.each(
-    TRACES,
-  )("has the CV of the paper's trace %s and a mean of 1, for every length and seed", (trace) => {
-    for (const [seconds, seed] of [
-      [60, 0],
-      [60, 7],
-      [301, 1],
-      [600, 2],
-      [1200, 3],
-    ] as const) {
-      const rates = Array.from(madeRates(trace, seconds, seed));
-      expect(rates).toHaveLength(seconds);
-      expect(rates.reduce((sum, rate) => sum + rate, 0) / seconds).toBeCloseTo(1, 9);
-      expect(variation(rates), `${seconds} s, seed ${seed}`).toBeCloseTo(TRACE_VARIATIONS[trace], 6);
-      expect(Math.min(...rates)).toBeGreaterThanOrEqual(0);
-      expect(Math.max(...smoothedRates(rates))).toBeLessThan(6.5);
-    }
-  });
+  it.each(TRACES)(
+    "has the CV of the paper's trace %s and a mean of 1, for every length and seed",
+    (trace) => {
+      for (const [seconds, seed] of [
+        [60, 0],
+        [60, 7],
+        [301, 1],
+        [600, 2],
+        [1200, 3],
+      ] as const) {
+        const rates = Array.from(madeRates(trace, seconds, seed));
+        expect(rates).toHaveLength(seconds);
+        expect(rates.reduce((sum, rate) => sum + rate, 0) / seconds).toBeCloseTo(1, 9);
+        expect(variation(rates), `${seconds} s, seed ${seed}`).toBeCloseTo(TRACE_VARIATIONS[trace], 6);
+        expect(Math.min(...rates)).toBeGreaterThanOrEqual(0);
+        expect(Math.max(...smoothedRates(rates))).toBeLessThan(6.5);
+      }
+    },
+  );
 
   it('makes the same rates again, and others with another seed or length', () => {
     for (const trace of TRACES) {

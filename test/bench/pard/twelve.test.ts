@@ -39,17 +39,18 @@ function holds(run: ServedRun, bound: number): void {
 }
 
 describe('the twelve workloads of PARD, each for some time', () => {
-  it.each(
-    fewOf(TWELVE, 2),
-  )('have one outcome for each request, and no more in time than can be: %s-%s', async (application, trace) => {
-    const asked = { application, trace, durationS: SECONDS, servers: SERVERS } as const;
-    const { runs, bound = 0 } = await servedRuns({ ...asked, bounds: 'own-devices' });
-    const [first] = runs as [ServedRun];
-    expect(runs.map(({ server }) => server)).toEqual(SERVERS.map(({ name }) => name));
-    expect(bound).toBeLessThanOrEqual(first.arrived);
-    for (const run of runs) {
-      expect(run.arrivedIn).toEqual(first.arrivedIn);
-      holds(run, bound);
-    }
-  });
+  it.each(fewOf(TWELVE, 2))(
+    'have one outcome for each request, and no more in time than can be: %s-%s',
+    async (application, trace) => {
+      const asked = { application, trace, durationS: SECONDS, servers: SERVERS } as const;
+      const { runs, bound = 0 } = await servedRuns({ ...asked, bounds: 'own-devices' });
+      const [first] = runs as [ServedRun];
+      expect(runs.map(({ server }) => server)).toEqual(SERVERS.map(({ name }) => name));
+      expect(bound).toBeLessThanOrEqual(first.arrived);
+      for (const run of runs) {
+        expect(run.arrivedIn).toEqual(first.arrivedIn);
+        holds(run, bound);
+      }
+    },
+  );
 });

@@ -22,12 +22,13 @@ import { whole } from '../../cases.js';
 const EXAMPLES = join(import.meta.dirname, '../../../examples/pipelines');
 
 describe('the applications of examples/pipelines', () => {
-  it.each(
-    APPLICATIONS,
-  )('have the batches, workers and standby devices that the rules give: %s', async (name) => {
-    const { value } = await loadArtifact(join(EXAMPLES, `${name}.yaml`), ['pipeline']);
-    expect(await sizedSpec(name)).toEqual(value);
-  });
+  it.each(APPLICATIONS)(
+    'have the batches, workers and standby devices that the rules give: %s',
+    async (name) => {
+      const { value } = await loadArtifact(join(EXAMPLES, `${name}.yaml`), ['pipeline']);
+      expect(await sizedSpec(name)).toEqual(value);
+    },
+  );
 
   it.each(APPLICATIONS)('are served by PARD, and scaled by the request rate: %s', async (name) => {
     const { serving } = await applicationPlan(name);
@@ -53,34 +54,36 @@ describe('the applications of examples/pipelines', () => {
     expect(exclusive).toEqual([['pose', 'face']]);
   });
 
-  it.each(
-    whole([1], [0.7, 1, 1.3]),
-  )('fill the cluster, keep the SLO twice over and the rate, at %f of the latencies', async (factor) => {
-    for (const name of APPLICATIONS) {
-      const plan = await applicationPlan(name, { latencyFactor: factor });
-      const { used, standby = 0 } = plan.classes['2080ti'] as { used: number; standby?: number };
-      expect(used + standby).toBe(64);
-      if (factor === 1) expect(used).toBe(16);
-      expect(2 * plan.longestPath.latencyUs).toBeLessThanOrEqual(1000 * plan.sloMs * (1 + 1e-9));
-      expect(plan.rps).toBe((await applicationPlan(name)).rps);
-      for (const { maxProvisioningRatio = 2 } of plan.stages)
-        expect(maxProvisioningRatio).toBeLessThanOrEqual(0.8 + 1e-9);
-      const stated = await loadArtifact(join(EXAMPLES, 'profiles/pose-recognition.json'), ['profile']);
-      const pose = plan.stages.find(({ name: stage }) => stage === 'pose');
-      const us = stated.value.devices['2080ti']?.blockLatencyUs['1']?.['3']?.[0] as number;
-      if (pose !== undefined) expect(pose.latencyUsByBatch[2]).toBeCloseTo(factor * us, 3);
-    }
-  });
+  it.each(whole([1], [0.7, 1, 1.3]))(
+    'fill the cluster, keep the SLO twice over and the rate, at %f of the latencies',
+    async (factor) => {
+      for (const name of APPLICATIONS) {
+        const plan = await applicationPlan(name, { latencyFactor: factor });
+        const { used, standby = 0 } = plan.classes['2080ti'] as { used: number; standby?: number };
+        expect(used + standby).toBe(64);
+        if (factor === 1) expect(used).toBe(16);
+        expect(2 * plan.longestPath.latencyUs).toBeLessThanOrEqual(1000 * plan.sloMs * (1 + 1e-9));
+        expect(plan.rps).toBe((await applicationPlan(name)).rps);
+        for (const { maxProvisioningRatio = 2 } of plan.stages)
+          expect(maxProvisioningRatio).toBeLessThanOrEqual(0.8 + 1e-9);
+        const stated = await loadArtifact(join(EXAMPLES, 'profiles/pose-recognition.json'), ['profile']);
+        const pose = plan.stages.find(({ name: stage }) => stage === 'pose');
+        const us = stated.value.devices['2080ti']?.blockLatencyUs['1']?.['3']?.[0] as number;
+        if (pose !== undefined) expect(pose.latencyUsByBatch[2]).toBeCloseTo(factor * us, 3);
+      }
+    },
+  );
 
-  it.each(
-    Object.keys(TRACE_VARIATIONS) as TraceName[],
-  )('have a trace beside them that is made: %s', (trace) => {
-    const made = countTrace(madeRates(trace, 600, 0), 100);
-    const trace600 = atOnce(reshapedTrace(made, { rps: 100 }, streamOf(0, 'nothing is drawn')));
-    expect(readFileSync(join(EXAMPLES, 'traces', `${trace}.csv`), 'utf8')).toBe(
-      [...traceText(trace600)].join(''),
-    );
-  });
+  it.each(Object.keys(TRACE_VARIATIONS) as TraceName[])(
+    'have a trace beside them that is made: %s',
+    (trace) => {
+      const made = countTrace(madeRates(trace, 600, 0), 100);
+      const trace600 = atOnce(reshapedTrace(made, { rps: 100 }, streamOf(0, 'nothing is drawn')));
+      expect(readFileSync(join(EXAMPLES, 'traces', `${trace}.csv`), 'utf8')).toBe(
+        [...traceText(trace600)].join(''),
+      );
+    },
+  );
 });
 
 describe('applicationPlan()', () => {

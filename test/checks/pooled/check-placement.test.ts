@@ -56,34 +56,33 @@ function moved(...changes: readonly [index: number, to: Partial<Placement>][]): 
 }
 
 describe('placementFaults() of rows of GPUs', () => {
-  test.each([
-    'pool',
-    'position',
-    'class',
-  ] as const)('finds the same faults in a row as in its GPUs listed one by one, under %s', (rule) => {
-    const { uniform } = streamOf(1, rule);
-    const upTo = (n: number) => Math.floor(uniform() * n);
-    const seen = { sound: 0, faulty: 0 };
-    for (let round = 0; round < 300; round++) {
-      const placement = GOOD.map((seat) => ({ ...seat }));
-      const changes = [
-        () => ({ server: `A-${upTo(5)}`, gpu: upTo(2) }),
-        () => ({ virtual: 1 + upTo(2) }),
-        () => ({ pipeline: upTo(2), partition: upTo(2) }),
-      ];
-      for (let i = upTo(3); i > 0; i--) Object.assign(placement[upTo(GOOD.length)]!, changes[upTo(3)]!());
-      for (const virtualPer of ['gpu', 'server'] as const) {
-        const listed = told(placement, rule, virtualPer);
-        const rows = told(counted(placement, 2), rule, virtualPer);
-        expect(rows.length === 0, JSON.stringify({ listed, rows, placement })).toBe(listed.length === 0);
-        const uses = (faults: readonly string[]) =>
-          faults.filter((text) => /used|unplaced|too many/.test(text));
-        expect(uses(rows)).toEqual(uses(listed));
-        seen[listed.length === 0 ? 'sound' : 'faulty'] += 1;
+  test.each(['pool', 'position', 'class'] as const)(
+    'finds the same faults in a row as in its GPUs listed one by one, under %s',
+    (rule) => {
+      const { uniform } = streamOf(1, rule);
+      const upTo = (n: number) => Math.floor(uniform() * n);
+      const seen = { sound: 0, faulty: 0 };
+      for (let round = 0; round < 300; round++) {
+        const placement = GOOD.map((seat) => ({ ...seat }));
+        const changes = [
+          () => ({ server: `A-${upTo(5)}`, gpu: upTo(2) }),
+          () => ({ virtual: 1 + upTo(2) }),
+          () => ({ pipeline: upTo(2), partition: upTo(2) }),
+        ];
+        for (let i = upTo(3); i > 0; i--) Object.assign(placement[upTo(GOOD.length)]!, changes[upTo(3)]!());
+        for (const virtualPer of ['gpu', 'server'] as const) {
+          const listed = told(placement, rule, virtualPer);
+          const rows = told(counted(placement, 2), rule, virtualPer);
+          expect(rows.length === 0, JSON.stringify({ listed, rows, placement })).toBe(listed.length === 0);
+          const uses = (faults: readonly string[]) =>
+            faults.filter((text) => /used|unplaced|too many/.test(text));
+          expect(uses(rows)).toEqual(uses(listed));
+          seen[listed.length === 0 ? 'sound' : 'faulty'] += 1;
+        }
       }
-    }
-    expect(Math.min(seen.sound, seen.faulty)).toBeGreaterThan(50);
-  });
+      expect(Math.min(seen.sound, seen.faulty)).toBeGreaterThan(50);
+    },
+  );
 
   test('names a row by its first GPU, and says how many of its GPUs do not exist', () => {
     const row = { ...on('A-0/0', 0, 0, 2), count: 2 };

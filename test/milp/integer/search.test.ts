@@ -218,21 +218,20 @@ describe('searchPlan() of clusters that are too large for tables', () => {
     B: { count: 2000, virtual: [1, 2], hourlyCost: 1 },
   };
 
-  test.each([
-    'pool',
-    'position',
-    'class',
-  ] as const)('gives most GPUs to the columns of the LP, with whole GPUs per %s', (wholeGpusPer) => {
-    const models = [{ name: 'm', sloMs: 99, latencyUs }];
-    const { result, phases } = found(devices, models, { wholeGpusPer, maxPartitions: 1 }, { gap: 1e-3 });
-    if (result.status !== 'found') throw new Error(result.status);
-    expect(phases).toContain('bulk');
-    // Two halves of A serve 1333 requests per second, and a GPU of B 500.
-    const most = (3000 * 4000) / 3 + 2000 * 500;
-    expect(result.value / most).toBeCloseTo(1, 3);
-    expect(result.bound / most).toBeCloseTo(1, 9);
-    expect(result.value).toBeLessThanOrEqual(most * (1 + 1e-9));
-  });
+  test.each(['pool', 'position', 'class'] as const)(
+    'gives most GPUs to the columns of the LP, with whole GPUs per %s',
+    (wholeGpusPer) => {
+      const models = [{ name: 'm', sloMs: 99, latencyUs }];
+      const { result, phases } = found(devices, models, { wholeGpusPer, maxPartitions: 1 }, { gap: 1e-3 });
+      if (result.status !== 'found') throw new Error(result.status);
+      expect(phases).toContain('bulk');
+      // Two halves of A serve 1333 requests per second, and a GPU of B 500.
+      const most = (3000 * 4000) / 3 + 2000 * 500;
+      expect(result.value / most).toBeCloseTo(1, 3);
+      expect(result.bound / most).toBeCloseTo(1, 9);
+      expect(result.value).toBeLessThanOrEqual(most * (1 + 1e-9));
+    },
+  );
 
   test('meets large rates at a price near that of the LP', () => {
     const models = [{ name: 'm', sloMs: 99, latencyUs, rps: 2_000_000 }];

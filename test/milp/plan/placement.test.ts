@@ -73,30 +73,30 @@ describe('placeVirtualGpus()', () => {
 });
 
 describe('placeVirtualGpus() on large clusters', () => {
-  test.each([
-    'gpu',
-    'server',
-  ] as const)('gives one entry to more than 1,000 like GPUs, with sizes per %s', (virtualPer) => {
-    // The last of the servers of three has one of the 4,000 GPUs.
-    const devices = { A: { count: 4000, perServer: 3 } };
-    const pools = [pool(0, 2, 2 * 1501 + 1), pool(1, 1, 1000), pool(2, 1, 1001)];
-    const placed = placeVirtualGpus(pools, { devices }, { wholeGpusPer: 'pool', virtualPer })!;
-    expect(placed.length).toBeLessThan(1020);
-    const seen = new Map<number, number[]>();
-    for (const { place, server, gpu } of seatsOf(placed, devices)) {
-      const number = 3 * Number(server.slice(2)) + gpu;
-      seen.set(number, [...(seen.get(number) ?? []), place.pipeline]);
-    }
-    for (const { pipeline, virtual, virtualGpus } of pools) {
-      const on = [...seen].filter(([, held]) => held.includes(pipeline));
-      expect(on.every(([, held]) => held.every((one) => one === pipeline) && held.length <= virtual)).toBe(
-        true,
-      );
-      expect(on.reduce((sum, [, held]) => sum + held.length, 0)).toBe(virtualGpus);
-    }
-    expect(Math.max(...seen.keys())).toBeLessThan(4000);
-    expect(seen.size).toBe(1502 + 1000 + 1001);
-  });
+  test.each(['gpu', 'server'] as const)(
+    'gives one entry to more than 1,000 like GPUs, with sizes per %s',
+    (virtualPer) => {
+      // The last of the servers of three has one of the 4,000 GPUs.
+      const devices = { A: { count: 4000, perServer: 3 } };
+      const pools = [pool(0, 2, 2 * 1501 + 1), pool(1, 1, 1000), pool(2, 1, 1001)];
+      const placed = placeVirtualGpus(pools, { devices }, { wholeGpusPer: 'pool', virtualPer })!;
+      expect(placed.length).toBeLessThan(1020);
+      const seen = new Map<number, number[]>();
+      for (const { place, server, gpu } of seatsOf(placed, devices)) {
+        const number = 3 * Number(server.slice(2)) + gpu;
+        seen.set(number, [...(seen.get(number) ?? []), place.pipeline]);
+      }
+      for (const { pipeline, virtual, virtualGpus } of pools) {
+        const on = [...seen].filter(([, held]) => held.includes(pipeline));
+        expect(on.every(([, held]) => held.every((one) => one === pipeline) && held.length <= virtual)).toBe(
+          true,
+        );
+        expect(on.reduce((sum, [, held]) => sum + held.length, 0)).toBe(virtualGpus);
+      }
+      expect(Math.max(...seen.keys())).toBeLessThan(4000);
+      expect(seen.size).toBe(1502 + 1000 + 1001);
+    },
+  );
 });
 
 describe('canPlace()', () => {

@@ -283,17 +283,18 @@ describe('makeBatchSymbolic() with measured shapes', () => {
     }
   });
 
-  it.each(
-    Object.entries(MODELS),
-  )('makes the same model again of the shapes it names: %s', async (_, made) => {
-    const model = modelOf(made);
-    const all = await measured(model, requestOf(made, 1));
-    const first = makeBatchSymbolic(model, { shapes: all });
-    if (!first.ok) throw new Error(first.missing);
-    expect(Object.keys(first.shapes).length > 0).toBe(made.lacksShapes);
-    expect(Object.keys(first.shapes).length).toBeLessThan(Math.max(1, Object.keys(all).length));
-    expect(makeBatchSymbolic(model, { shapes: first.shapes })).toEqual(first);
-  });
+  it.each(Object.entries(MODELS))(
+    'makes the same model again of the shapes it names: %s',
+    async (_, made) => {
+      const model = modelOf(made);
+      const all = await measured(model, requestOf(made, 1));
+      const first = makeBatchSymbolic(model, { shapes: all });
+      if (!first.ok) throw new Error(first.missing);
+      expect(Object.keys(first.shapes).length > 0).toBe(made.lacksShapes);
+      expect(Object.keys(first.shapes).length).toBeLessThan(Math.max(1, Object.keys(all).length));
+      expect(makeBatchSymbolic(model, { shapes: first.shapes })).toEqual(first);
+    },
+  );
 
   it('says what it changed', () => {
     const made = makeBatchSymbolic(modelOf(MODELS['a bidirectional LSTM with constant initial states']!));
@@ -371,19 +372,20 @@ function joinedRequests(requests: readonly Tensors[]): Tensors {
   return { x: new ort.Tensor('float32', Float32Array.from(data), [requests.length * lead!, ...rest]) };
 }
 
-it.each([
-  1, 2,
-])('makeBatchSymbolic() keeps rows apart in every random chain it accepts, of batch %i', async (size) => {
-  let accepted = 0;
-  for (let seed = 0; seed < cases(150, 2000); seed++) {
-    const made = randomLayout(seed, size);
-    const symbolic = makeBatchSymbolic(modelOf(made));
-    if (!symbolic.ok) continue;
-    accepted++;
-    await expectRowsApart(made, symbolic.bytes, `seed ${seed}`);
-  }
-  expect(accepted).toBeGreaterThan(cases(20, 200));
-});
+it.each([1, 2])(
+  'makeBatchSymbolic() keeps rows apart in every random chain it accepts, of batch %i',
+  async (size) => {
+    let accepted = 0;
+    for (let seed = 0; seed < cases(150, 2000); seed++) {
+      const made = randomLayout(seed, size);
+      const symbolic = makeBatchSymbolic(modelOf(made));
+      if (!symbolic.ok) continue;
+      accepted++;
+      await expectRowsApart(made, symbolic.bytes, `seed ${seed}`);
+    }
+    expect(accepted).toBeGreaterThan(cases(20, 200));
+  },
+);
 
 it('makeBatchSymbolic() knows the sizes behind Conv and pools as ONNX Runtime has them', async () => {
   const stream = streamOf(1, 'sizes');

@@ -137,14 +137,12 @@ async function expectRowsAsAlone(
 }
 
 describe('batches of generated models', () => {
-  it.each(
-    Object.entries(MADE),
-  )('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name, {
-    fixed,
-    build,
-  }) => {
-    await expectRowsAsAlone(build(), { name, fixed, slow: false });
-  });
+  it.each(Object.entries(MADE))(
+    'makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone',
+    async (name, { fixed, build }) => {
+      await expectRowsAsAlone(build(), { name, fixed, slow: false });
+    },
+  );
 
   it('makeBatchSymbolic() changes the constant of convChain’s Reshape and says so', () => {
     const made = makeBatchSymbolic(readModel(convChain(1)));
@@ -158,12 +156,13 @@ describe('batches of generated models', () => {
 describe.runIf(hasShared)('batches of the shared models', batchesOfShared);
 
 function batchesOfShared(): void {
-  it.each(
-    cases(QUICK, [...SYMBOLIC, ...FIXED]),
-  )('makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone', async (name) => {
-    const options = { name, fixed: FIXED.includes(name), slow: SLOW.test(name) };
-    await expectRowsAsAlone(prepared(name), options);
-  });
+  it.each(cases(QUICK, [...SYMBOLIC, ...FIXED]))(
+    'makeBatchSymbolic() runs %s at batch 1, 2, 4 and 8, every row as alone',
+    async (name) => {
+      const options = { name, fixed: FIXED.includes(name), slow: SLOW.test(name) };
+      await expectRowsAsAlone(prepared(name), options);
+    },
+  );
 
   it('makeBatchSymbolic() changes the constant of light_resnet50’s Reshape and says so', () => {
     const made = makeBatchSymbolic(sharedModel('light_resnet50.onnx'));

@@ -81,38 +81,39 @@ type Dims = readonly number[];
 const X: Dims = [1, 4, 6];
 
 describe('operators written here, batched', () => {
-  it.each(
-    Object.keys(ROW_WISE),
-  )('makeBatchSymbolic() answers a doubled input with the doubled output: %s', async (name) => {
-    const { nodes, initializers = [], y } = ROW_WISE[name]!();
-    const inputs = [w.value('x', w.FLOAT, [...X])];
-    const outputs = [w.value('y', w.FLOAT, [...y])];
-    const model = readModel(w.model(w.graph({ nodes, initializers, inputs, outputs })), { name });
-    const made = makeBatchSymbolic(model);
-    if (!made.ok) throw new Error(name);
-    const batch = batchDim(readModel(made.bytes));
-    if (batch.kind !== 'symbolic') throw new Error(`${name}: ${batch.kind}`);
-    const row = (seed: number): Tensors => {
-      const next = noise(seed);
-      return {
-        x: new ort.Tensor(
-          'float32',
-          Float32Array.from({ length: 24 }, () => next() - 0.5),
-          [...X],
-        ),
+  it.each(Object.keys(ROW_WISE))(
+    'makeBatchSymbolic() answers a doubled input with the doubled output: %s',
+    async (name) => {
+      const { nodes, initializers = [], y } = ROW_WISE[name]!();
+      const inputs = [w.value('x', w.FLOAT, [...X])];
+      const outputs = [w.value('y', w.FLOAT, [...y])];
+      const model = readModel(w.model(w.graph({ nodes, initializers, inputs, outputs })), { name });
+      const made = makeBatchSymbolic(model);
+      if (!made.ok) throw new Error(name);
+      const batch = batchDim(readModel(made.bytes));
+      if (batch.kind !== 'symbolic') throw new Error(`${name}: ${batch.kind}`);
+      const row = (seed: number): Tensors => {
+        const next = noise(seed);
+        return {
+          x: new ort.Tensor(
+            'float32',
+            Float32Array.from({ length: 24 }, () => next() - 0.5),
+            [...X],
+          ),
+        };
       };
-    };
-    const [one, other] = [row(1), row(2)];
-    const both = await run(made.bytes, stacked([one, other], batch.inputs), { level: 'disabled' });
-    for (const [at, feeds] of [one, other].entries()) {
-      const alone = await run(model.bytes, feeds, { level: 'disabled' });
-      const wanted = alone.y!.data as Float32Array;
-      const got = rowOf(both.y!, 0, at).data as Float32Array;
-      expect([...got].map((value, i) => Math.abs(value - wanted[i]!) < 1e-5)).toEqual(
-        [...wanted].map(() => true),
-      );
-    }
-  });
+      const [one, other] = [row(1), row(2)];
+      const both = await run(made.bytes, stacked([one, other], batch.inputs), { level: 'disabled' });
+      for (const [at, feeds] of [one, other].entries()) {
+        const alone = await run(model.bytes, feeds, { level: 'disabled' });
+        const wanted = alone.y!.data as Float32Array;
+        const got = rowOf(both.y!, 0, at).data as Float32Array;
+        expect([...got].map((value, i) => Math.abs(value - wanted[i]!) < 1e-5)).toEqual(
+          [...wanted].map(() => true),
+        );
+      }
+    },
+  );
 });
 
 describe.runIf(hasShared)('the ONNX project’s node tests, batched', publishedNodeTests);

@@ -111,9 +111,12 @@ describe('partitions of generated models, chained', () => {
     ['quantised', 4],
     ['bert', 9],
     ['unet', 9],
-  ])('extractPartition() cuts %s at %i places or more without changing its answer', async (name, leastCuts) => {
-    await expectChains(madeModel(name), { leastCuts });
-  });
+  ])(
+    'extractPartition() cuts %s at %i places or more without changing its answer',
+    async (name, leastCuts) => {
+      await expectChains(madeModel(name), { leastCuts });
+    },
+  );
 
   it('extractPartition() with boundary float16 sends half the bytes under one name on both sides', async () => {
     const { model, feeds } = madeModel('convChain');
@@ -128,29 +131,29 @@ describe('partitions of generated models, chained', () => {
     for (const name of first.outputs) expect(sent[name]!.type).toBe('float16');
   });
 
-  it.each([
-    'convChain',
-    'bert',
-    'unet',
-  ])('extractPartition() with boundary float16 changes %s by little', async (name) => {
-    const { model, feeds } = madeModel(name);
-    await expectLittleChange(model, feeds);
-  });
+  it.each(['convChain', 'bert', 'unet'])(
+    'extractPartition() with boundary float16 changes %s by little',
+    async (name) => {
+      const { model, feeds } = madeModel(name);
+      await expectLittleChange(model, feeds);
+    },
+  );
 });
 
 describe('partitions of the shared models, chained', () => {
-  it.each(
-    hasShared ? MODELS : [],
-  )('extractPartition() cuts %s at up to 20 places without changing its answer', async (name) => {
-    const model = comparable(name);
-    await expectChains(
-      { model, feeds: feedsOf(name, model) },
-      {
-        leastCuts: name.startsWith('silero') ? 3 : 9,
-        singleCuts: SLOW.test(name) ? FEWER_CUTS : CUTS,
-      },
-    );
-  });
+  it.each(hasShared ? MODELS : [])(
+    'extractPartition() cuts %s at up to 20 places without changing its answer',
+    async (name) => {
+      const model = comparable(name);
+      await expectChains(
+        { model, feeds: feedsOf(name, model) },
+        {
+          leastCuts: name.startsWith('silero') ? 3 : 9,
+          singleCuts: SLOW.test(name) ? FEWER_CUTS : CUTS,
+        },
+      );
+    },
+  );
 
   it
     .skipIf(!hasShared)
@@ -179,10 +182,11 @@ describe('partitions of the shared models, chained', () => {
     expect(error).toBeLessThan(TOLERANCE);
   });
 
-  it.each(
-    !hasShared ? [] : cases(['bert_toy'], ['yolox_nano', 'tinyvit_demo', 'bert_toy', 'gpt2_past']),
-  )('extractPartition() with boundary float16 changes %s by little', async (name) => {
-    const model = sharedModel(`${name}.onnx`);
-    await expectLittleChange(model, feedsOf(name, model));
-  });
+  it.each(!hasShared ? [] : cases(['bert_toy'], ['yolox_nano', 'tinyvit_demo', 'bert_toy', 'gpt2_past']))(
+    'extractPartition() with boundary float16 changes %s by little',
+    async (name) => {
+      const model = sharedModel(`${name}.onnx`);
+      await expectLittleChange(model, feedsOf(name, model));
+    },
+  );
 });

@@ -92,14 +92,17 @@ test('repeatsOf() counts a chain of sizes on through the shapes of what is made 
 test.each([
   [15, []],
   [16, ['mask']],
-])('repeatsOf() takes what is made from inputs where it is needed behind 16 nodes, not %i', (count, taken) => {
-  const nodes = [
-    w.node('Neg', ['x'], ['mask']),
-    ...line(count - 1, 'end'),
-    w.node('Add', ['end', 'mask'], ['y']),
-  ];
-  expect(repeated(nodes).inputs).toEqual(taken);
-});
+])(
+  'repeatsOf() takes what is made from inputs where it is needed behind 16 nodes, not %i',
+  (count, taken) => {
+    const nodes = [
+      w.node('Neg', ['x'], ['mask']),
+      ...line(count - 1, 'end'),
+      w.node('Add', ['end', 'mask'], ['y']),
+    ];
+    expect(repeated(nodes).inputs).toEqual(taken);
+  },
+);
 
 test('repeatsOf() takes what is made from inputs where it is needed behind a quarter of the nodes', () => {
   const masked = (count: number) => [

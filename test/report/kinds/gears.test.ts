@@ -109,19 +109,22 @@ describe('The headlines of a gear plan', () => {
     ['accuracy', 0.9, '50.00 % (bound 90.00 %, 40.00 points apart, gap 2.61 %)'],
     ['devices', 3, '1 device (bound 3 devices, gap 2.61 %)'],
     ['cost', 4.5, '1.00 per hour (bound 4.50 per hour, gap 2.61 %)'],
-  ])('say how far it is from the bound on %s, and of which cascades that is the bound', (kind, bound, says) => {
-    const objective = { kind, value: kind === 'accuracy' ? 0.5 : 1, bound, gap: 0.02607, scope };
-    const among =
-      'among plans with cascades of up to 4 models in any order, with any thresholds, on these records';
-    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(`${says} ${among}`);
-    expect(gearHeadlines({ ...PLAN, objective: { ...objective, gap: 0 }, status: 'optimal' })[1]).toBe(
-      `${says.replace('2.61 %', '0.00 %: optimal')} ${among}; which is best on other samples is open`,
-    );
-    const { scope: _, ...before } = objective;
-    expect(gearHeadlines({ ...PLAN, objective: before })[1]).toBe(
-      `${says} among plans with such cascades, on these records`,
-    );
-  });
+  ])(
+    'say how far it is from the bound on %s, and of which cascades that is the bound',
+    (kind, bound, says) => {
+      const objective = { kind, value: kind === 'accuracy' ? 0.5 : 1, bound, gap: 0.02607, scope };
+      const among =
+        'among plans with cascades of up to 4 models in any order, with any thresholds, on these records';
+      expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(`${says} ${among}`);
+      expect(gearHeadlines({ ...PLAN, objective: { ...objective, gap: 0 }, status: 'optimal' })[1]).toBe(
+        `${says.replace('2.61 %', '0.00 %: optimal')} ${among}; which is best on other samples is open`,
+      );
+      const { scope: _, ...before } = objective;
+      expect(gearHeadlines({ ...PLAN, objective: before })[1]).toBe(
+        `${says} among plans with such cascades, on these records`,
+      );
+    },
+  );
 
   it.each([
     [{ mostModels: 1, orders: 'any', thresholds: 'all' } as const, 'single models'],

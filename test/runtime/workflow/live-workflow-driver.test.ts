@@ -126,22 +126,23 @@ function expectNothingLeft({ driver, devices, programs, core }: Driven): void {
 }
 
 describe('LiveWorkflowDriver', () => {
-  it.each(
-    WORKFLOW_SCHEDULERS.filter((name) => name !== 'static'),
-  )('answers what programs give by themselves under %s, and keeps nothing of it', async (scheduler: WorkflowScheduler) => {
-    const { sent, around } = await weathered({
-      seed: 1,
-      requests: whole(80, 200),
-      scheduler,
-      isDelayed: true,
-    });
-    expect(await wrongAnswers(sent)).toEqual([]);
-    const ended = kinds(sent);
-    expect(Object.keys(ended).sort()).toEqual(['answered', 'failed']);
-    expect(ended.failed?.every(({ rows }) => rows.some(({ x }) => x?.data[0] === THROWS))).toBe(true);
-    expect(around.devices.some(({ sizes }) => sizes.some((size) => size > 1))).toBe(true);
-    expectNothingLeft(around);
-  });
+  it.each(WORKFLOW_SCHEDULERS.filter((name) => name !== 'static'))(
+    'answers what programs give by themselves under %s, and keeps nothing of it',
+    async (scheduler: WorkflowScheduler) => {
+      const { sent, around } = await weathered({
+        seed: 1,
+        requests: whole(80, 200),
+        scheduler,
+        isDelayed: true,
+      });
+      expect(await wrongAnswers(sent)).toEqual([]);
+      const ended = kinds(sent);
+      expect(Object.keys(ended).sort()).toEqual(['answered', 'failed']);
+      expect(ended.failed?.every(({ rows }) => rows.some(({ x }) => x?.data[0] === THROWS))).toBe(true);
+      expect(around.devices.some(({ sizes }) => sizes.some((size) => size > 1))).toBe(true);
+      expectNothingLeft(around);
+    },
+  );
 
   it.each(fewOf(seeds(3, 60), 1))('gives each request one outcome in storm %i', async (seed) => {
     const failing = streamOf(seed, 'failing');

@@ -50,30 +50,31 @@ function drawnArrivals(stream: Stream, rps: number, count: number): number[] {
 }
 
 describe('simulate() under the published rules, on an instance made here', () => {
-  test.each(
-    PUBLISHED_PLANS,
-  )('gives the same rows as a driver that asks for decisions after every event: %s', (name) => {
-    const stream = streamOf(1, 'made');
-    const plan = publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf, only: 0 })!;
-    for (const load of [0.7, 1, 1.5])
-      for (const scheduler of ['reservation', 'reactive'] as const) {
-        const topology = topologyOf(plan, { rules: 'published' });
-        const arrivalsUs = drawnArrivals(stream, load * (plan.models[0]?.throughputRps as number), 400);
-        const run = { file: 'made', scheduler, topology, arrivalsUs, rows: [] };
-        const rows = replayGolden(run, coreOf(run));
-        const found = differences(simulateGolden(run, coreOf(run)), rows);
-        expect({ load, scheduler, ...found }).toEqual({
-          load,
-          scheduler,
-          of: 400,
-          differing: 0,
-          first: undefined,
-        });
-        const served = rows.filter((row) => row.startsWith('served')).length;
-        if (load < 1) expect(served).toBeGreaterThan(380);
-        else expect(served).toBeGreaterThan(200);
-      }
-  });
+  test.each(PUBLISHED_PLANS)(
+    'gives the same rows as a driver that asks for decisions after every event: %s',
+    (name) => {
+      const stream = streamOf(1, 'made');
+      const plan = publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf, only: 0 })!;
+      for (const load of [0.7, 1, 1.5])
+        for (const scheduler of ['reservation', 'reactive'] as const) {
+          const topology = topologyOf(plan, { rules: 'published' });
+          const arrivalsUs = drawnArrivals(stream, load * (plan.models[0]?.throughputRps as number), 400);
+          const run = { file: 'made', scheduler, topology, arrivalsUs, rows: [] };
+          const rows = replayGolden(run, coreOf(run));
+          const found = differences(simulateGolden(run, coreOf(run)), rows);
+          expect({ load, scheduler, ...found }).toEqual({
+            load,
+            scheduler,
+            of: 400,
+            differing: 0,
+            first: undefined,
+          });
+          const served = rows.filter((row) => row.startsWith('served')).length;
+          if (load < 1) expect(served).toBeGreaterThan(380);
+          else expect(served).toBeGreaterThan(200);
+        }
+    },
+  );
 });
 
 /** Where there are no golden runs, one test is named and skipped. */
@@ -84,13 +85,14 @@ describe.runIf(there)('golden runs of the published simulator', () => {
   // Both schedulers run. One model is overloaded, and one has a single partition.
   const runs = all.filter(({ file }) => cases(/_lf100|SLA_AWARE|googlenet/, /./).test(file));
 
-  test.each(
-    there ? runs.map((run): [string, Golden] => [run.file, run]) : NONE,
-  )('%s is replayed row for row', (_, run) => {
-    const same = { of: run.rows.length, differing: 0, first: undefined };
-    expect(differences(replayGolden(run, coreOf(run)), run.rows)).toEqual(same);
-    expect(differences(simulateGolden(run, coreOf(run)), run.rows)).toEqual(same);
-  });
+  test.each(there ? runs.map((run): [string, Golden] => [run.file, run]) : NONE)(
+    '%s is replayed row for row',
+    (_, run) => {
+      const same = { of: run.rows.length, differing: 0, first: undefined };
+      expect(differences(replayGolden(run, coreOf(run)), run.rows)).toEqual(same);
+      expect(differences(simulateGolden(run, coreOf(run)), run.rows)).toEqual(same);
+    },
+  );
 });
 
 if (there)

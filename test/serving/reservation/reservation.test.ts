@@ -348,17 +348,19 @@ function expectNearlyAll(topology: StageTopology): void {
 }
 
 describe('ReservationCore on whole plans', () => {
-  it.each(
-    PUBLISHED_PLANS,
-  )('serves nearly all at 0.9 of the load, on the plan %s of an instance made here', (name) => {
-    expectNearlyAll(topologyOf(publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf, only: 0 })!));
-  });
+  it.each(PUBLISHED_PLANS)(
+    'serves nearly all at 0.9 of the load, on the plan %s of an instance made here',
+    (name) => {
+      expectNearlyAll(topologyOf(publishedPlan(MADE_INSTANCE, name, { profileOf: madeProfileOf, only: 0 })!));
+    },
+  );
 
   const published = existsSync(FOLDER) ? publishedInstances(FOLDER).slice(0, 9) : [];
-  it.each(
-    published.map((instance) => [instance.id, instance] as const),
-  )('serves nearly all at 0.9 of the load, on the published plan of %s', (_, instance) => {
-    const profileOf = profilesIn(FOLDER);
-    expectNearlyAll(topologyOf(publishedPlan(instance, 'reference', { profileOf, only: 0 })!));
-  });
+  it.each(published.map((instance) => [instance.id, instance] as const))(
+    'serves nearly all at 0.9 of the load, on the published plan of %s',
+    (_, instance) => {
+      const profileOf = profilesIn(FOLDER);
+      expectNearlyAll(topologyOf(publishedPlan(instance, 'reference', { profileOf, only: 0 })!));
+    },
+  );
 });

@@ -220,8 +220,8 @@ describe('a core with a tuner', () => {
       { tuner: 'kpa' },
     );
     const [first] = read.mock.results;
-    expect((first?.value as { insideNs: Float64Array }).insideNs[0]).toBeCloseTo(2 * 0.06 * S, -1);
-    expect((first?.value as { readyNs: Float64Array }).readyNs[0]).toBe(2 * S);
+    expect((first!.value as { insideNs: Float64Array }).insideNs[0]).toBeCloseTo(2 * 0.06 * S, -1);
+    expect((first!.value as { readyNs: Float64Array }).readyNs[0]).toBe(2 * S);
     expect(changes).toEqual([]);
   });
 });

@@ -206,23 +206,23 @@ describe('Moves', () => {
     return { moves, work, moved, waiting };
   }
 
-  it.each([
-    'toIdle',
-    'fromBusy',
-  ] as const)('moves the second of two tasks, which waits for the first: %s', (how) => {
-    const { moves, work, moved, waiting } = parts();
-    const [, second] = [waiting(), waiting()];
-    // The first would end at 100 where it is, and at 150 elsewhere; the second at 200.
-    if (how === 'toIdle') moves.toIdle(0, 1);
-    else {
-      moves.has(1, true);
-      moves.fromBusy(0, 0);
-    }
-    expect(moved).toEqual([second]);
-    expect(second.device).toBe(1);
-    // The work of the device is what is left.
-    expect(work.planned(0)).toEqual([{ component: LONG, rows: 1, fromNs: 0 }]);
-  });
+  it.each(['toIdle', 'fromBusy'] as const)(
+    'moves the second of two tasks, which waits for the first: %s',
+    (how) => {
+      const { moves, work, moved, waiting } = parts();
+      const [, second] = [waiting(), waiting()];
+      // The first would end at 100 where it is, and at 150 elsewhere; the second at 200.
+      if (how === 'toIdle') moves.toIdle(0, 1);
+      else {
+        moves.has(1, true);
+        moves.fromBusy(0, 0);
+      }
+      expect(moved).toEqual([second]);
+      expect(second.device).toBe(1);
+      // The work of the device is what is left.
+      expect(work.planned(0)).toEqual([{ component: LONG, rows: 1, fromNs: 0 }]);
+    },
+  );
 
   it('offers nothing to a device that has something to do', () => {
     const { moves, moved, waiting } = parts();

@@ -266,35 +266,35 @@ describe('StaticAllocation', () => {
     ]);
   });
 
-  it.each([
-    'static',
-    'ray-like',
-  ] as const)('finds room again where a device is lost that an output was on its way to, as %s', (name) => {
-    const shape: Shape = {
-      ...oneComponent([0, 1], [[0], [1]]),
-      components: [0, 1].map(() => ({ bytes: 50, loadNs: 30, latencyNs: [[100]] })),
-      networkBytesPerNs: 0.01,
-    };
-    const chain = { requestBytes: 0, calls: [call(0, { outputBytes: 40 }), call(1, { inputs: [0] })] };
-    const requests = [
-      { atNs: 0, run: chain },
-      { atNs: 120, run: { requestBytes: 20, calls: [call(0)] } },
-    ];
-    const troubles = [{ kind: 'down' as const, atNs: 150, device: 1 }];
-    const rayLike = { batchWaitNs: 0 };
-    const begun = story({
-      shape,
-      requests,
-      troubles,
-      coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, rayLike }),
-    }).filter(({ event }) => event === 'execute');
-    // From 100 to 150 ns, what the first gave is sent to device 1, and leaves no room for the 20 bytes of the second, which then take
-    // 2000 ns to come. The first is only dropped at 1001 ns.
-    expect(begun.map(({ atNs, on }) => [atNs, on])).toEqual([
-      [0, 0],
-      [2150, 0],
-    ]);
-  });
+  it.each(['static', 'ray-like'] as const)(
+    'finds room again where a device is lost that an output was on its way to, as %s',
+    (name) => {
+      const shape: Shape = {
+        ...oneComponent([0, 1], [[0], [1]]),
+        components: [0, 1].map(() => ({ bytes: 50, loadNs: 30, latencyNs: [[100]] })),
+        networkBytesPerNs: 0.01,
+      };
+      const chain = { requestBytes: 0, calls: [call(0, { outputBytes: 40 }), call(1, { inputs: [0] })] };
+      const requests = [
+        { atNs: 0, run: chain },
+        { atNs: 120, run: { requestBytes: 20, calls: [call(0)] } },
+      ];
+      const troubles = [{ kind: 'down' as const, atNs: 150, device: 1 }];
+      const rayLike = { batchWaitNs: 0 };
+      const begun = story({
+        shape,
+        requests,
+        troubles,
+        coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, rayLike }),
+      }).filter(({ event }) => event === 'execute');
+      // From 100 to 150 ns, what the first gave is sent to device 1, and leaves no room for the 20 bytes of the second, which then take
+      // 2000 ns to come. The first is only dropped at 1001 ns.
+      expect(begun.map(({ atNs, on }) => [atNs, on])).toEqual([
+        [0, 0],
+        [2150, 0],
+      ]);
+    },
+  );
 
   it('drops at once what fits on no device that is to hold its component', () => {
     const tooMuch = { requestBytes: 51, calls: [call(0)] };

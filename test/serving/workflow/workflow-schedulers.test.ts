@@ -85,52 +85,57 @@ describe('workflowCore', () => {
     ]);
   });
 
-  it.each(
-    WORKFLOW_SCHEDULERS,
-  )('drops a request whose task was lost as often as the policy says, as %s', (name) => {
-    const troubles: Trouble[] = [
-      { kind: 'down', atNs: 50, device: 0 },
-      { kind: 'up', atNs: 60, device: 0 },
-      { kind: 'down', atNs: 90, device: 0 },
-      { kind: 'up', atNs: 95, device: 0 },
-    ];
-    const deviceDown = DROP_REASONS.indexOf('device-down');
-    // The device has loaded its component again after 1 ns.
-    expect(ended(name, [0], { troubles })).toEqual([{ atNs: 90, on: 0, what: DROPPED, reason: deviceDown }]);
-    expect(ended(name, [0], { troubles, policy: { mostTries: 3 } })).toEqual([
-      { atNs: 196, on: 0, what: IN_TIME, reason: NONE },
-    ]);
-  });
-
-  it.each(
-    WORKFLOW_SCHEDULERS,
-  )('drops a request that no device that is up executes at its deadline, as %s', (name) => {
-    const troubles: Trouble[] = [{ kind: 'down', atNs: 5, device: 0 }];
-    const deviceDown = DROP_REASONS.indexOf('device-down');
-    expect(ended(name, [10], { troubles })).toEqual([
-      { atNs: 1011, on: 0, what: DROPPED, reason: deviceDown },
-    ]);
-  });
-
-  it.each(
-    WORKFLOW_SCHEDULERS,
-  )('executes nothing more of a request that is dropped with a device, as %s', (name) => {
-    const run = { requestBytes: 0, calls: [call(0), call(0)] };
-    const happened = story({
-      shape: one,
-      requests: [{ atNs: 0, run }],
-      coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, policy: { mostTries: 1 } }),
-      troubles: [
+  it.each(WORKFLOW_SCHEDULERS)(
+    'drops a request whose task was lost as often as the policy says, as %s',
+    (name) => {
+      const troubles: Trouble[] = [
         { kind: 'down', atNs: 50, device: 0 },
         { kind: 'up', atNs: 60, device: 0 },
-      ],
-    });
-    const seen = happened.filter(({ event }) => event === 'execute' || event === 'end');
-    expect(seen.map(({ event, atNs }) => [event, atNs])).toEqual([
-      ['execute', 0],
-      ['end', 50],
-    ]);
-  });
+        { kind: 'down', atNs: 90, device: 0 },
+        { kind: 'up', atNs: 95, device: 0 },
+      ];
+      const deviceDown = DROP_REASONS.indexOf('device-down');
+      // The device has loaded its component again after 1 ns.
+      expect(ended(name, [0], { troubles })).toEqual([
+        { atNs: 90, on: 0, what: DROPPED, reason: deviceDown },
+      ]);
+      expect(ended(name, [0], { troubles, policy: { mostTries: 3 } })).toEqual([
+        { atNs: 196, on: 0, what: IN_TIME, reason: NONE },
+      ]);
+    },
+  );
+
+  it.each(WORKFLOW_SCHEDULERS)(
+    'drops a request that no device that is up executes at its deadline, as %s',
+    (name) => {
+      const troubles: Trouble[] = [{ kind: 'down', atNs: 5, device: 0 }];
+      const deviceDown = DROP_REASONS.indexOf('device-down');
+      expect(ended(name, [10], { troubles })).toEqual([
+        { atNs: 1011, on: 0, what: DROPPED, reason: deviceDown },
+      ]);
+    },
+  );
+
+  it.each(WORKFLOW_SCHEDULERS)(
+    'executes nothing more of a request that is dropped with a device, as %s',
+    (name) => {
+      const run = { requestBytes: 0, calls: [call(0), call(0)] };
+      const happened = story({
+        shape: one,
+        requests: [{ atNs: 0, run }],
+        coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, policy: { mostTries: 1 } }),
+        troubles: [
+          { kind: 'down', atNs: 50, device: 0 },
+          { kind: 'up', atNs: 60, device: 0 },
+        ],
+      });
+      const seen = happened.filter(({ event }) => event === 'execute' || event === 'end');
+      expect(seen.map(({ event, atNs }) => [event, atNs])).toEqual([
+        ['execute', 0],
+        ['end', 50],
+      ]);
+    },
+  );
 
   it.each(WORKFLOW_SCHEDULERS)('gives up a request that would be late, as dyorc alone: %s', (name) => {
     // Each takes 100 ns, one after the other, so that the eleventh would end 100 ns late.

@@ -228,15 +228,15 @@ describe('a pipeline whose servers send much', () => {
     expect(stages[0]?.oneMore[0]).toBeCloseTo(Math.min(...shares), 9);
   });
 
-  it.each([
-    'inferline',
-    'exact',
-  ])('is optimal by %s only where its cost is a bound that is counted', async (method) => {
-    const { outcome } = await solved(`counted-${method}`, { count: 8, rps: 170, method });
-    if (outcome.outcome !== 'pipeline-plan') throw new Error(outcome.outcome);
-    const { objective, status } = outcome.plan;
-    // a and b need ⌈170·5.5 ms⌉ = 1 device each in full batches, and what the SLO leaves counts a third.
-    expect(objective?.bound).toBeLessThanOrEqual(3);
-    expect(status).toBe(objective?.value === objective?.bound ? 'optimal' : 'feasible');
-  });
+  it.each(['inferline', 'exact'])(
+    'is optimal by %s only where its cost is a bound that is counted',
+    async (method) => {
+      const { outcome } = await solved(`counted-${method}`, { count: 8, rps: 170, method });
+      if (outcome.outcome !== 'pipeline-plan') throw new Error(outcome.outcome);
+      const { objective, status } = outcome.plan;
+      // a and b need ⌈170·5.5 ms⌉ = 1 device each in full batches, and what the SLO leaves counts a third.
+      expect(objective?.bound).toBeLessThanOrEqual(3);
+      expect(status).toBe(objective?.value === objective?.bound ? 'optimal' : 'feasible');
+    },
+  );
 });

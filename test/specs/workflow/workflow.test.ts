@@ -206,30 +206,31 @@ describe('solveSpec() of workflows', () => {
     ['a window of its trace', { trace: 'functions.csv', from: '1min', to: '3min' }, undefined],
     ['a trace with shares', { trace: 'functions.csv' }, 0.5],
   ];
-  it.each(
-    fewOf(TRACES, 1),
-  )('writes a plan whose sample is of %s, which a simulation of the plan serves again', async (_, load, share) => {
-    await writeFile(at('functions.csv'), FUNCTIONS);
-    const workflows = ['even', 'odd'].map((name) => ({ ...entry, name, ...(share ? { share } : {}) }));
-    await solveSpec(await written(chatSpec({ workflows, load })), { output: at('in-turn.json') });
-    const { value: plan } = await loadArtifact(at('in-turn.json'), ['workflow-plan']);
-    expect(plan.functionsInTurn).toBe(share === undefined ? true : undefined);
-    expect(await validateFiles([at('in-turn.json')])).toMatchObject([{ ok: true }]);
-    const { report } = await simulatePlan(at('in-turn.json'), { seed: 1, exact: true });
-    expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'trace']);
-    const { sample } = plan;
-    expect(report.workflows).toMatchObject({ tasks: sample.tasks, deviceTime: sample.deviceTime });
-    expect(
-      report.models.map(({ name, requests: { arrived, latencyMs } }) => [name, arrived, latencyMs?.p99]),
-    ).toEqual(sample.workflows.map(({ name, requests, p99Ms }) => [name, requests, p99Ms]));
-    // Another rate keeps the parts of the workflows.
-    const { report: half } = await simulatePlan(at('in-turn.json'), { seed: 1, load: 0.5 });
-    for (const [w, { rps }] of half.workload.models.entries())
-      expect(rps / (report.workload.models[w]?.rps as number)).toBeCloseTo(
-        (0.5 * plan.rps) / rpsOf(report),
-        6,
-      );
-  });
+  it.each(fewOf(TRACES, 1))(
+    'writes a plan whose sample is of %s, which a simulation of the plan serves again',
+    async (_, load, share) => {
+      await writeFile(at('functions.csv'), FUNCTIONS);
+      const workflows = ['even', 'odd'].map((name) => ({ ...entry, name, ...(share ? { share } : {}) }));
+      await solveSpec(await written(chatSpec({ workflows, load })), { output: at('in-turn.json') });
+      const { value: plan } = await loadArtifact(at('in-turn.json'), ['workflow-plan']);
+      expect(plan.functionsInTurn).toBe(share === undefined ? true : undefined);
+      expect(await validateFiles([at('in-turn.json')])).toMatchObject([{ ok: true }]);
+      const { report } = await simulatePlan(at('in-turn.json'), { seed: 1, exact: true });
+      expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'trace']);
+      const { sample } = plan;
+      expect(report.workflows).toMatchObject({ tasks: sample.tasks, deviceTime: sample.deviceTime });
+      expect(
+        report.models.map(({ name, requests: { arrived, latencyMs } }) => [name, arrived, latencyMs?.p99]),
+      ).toEqual(sample.workflows.map(({ name, requests, p99Ms }) => [name, requests, p99Ms]));
+      // Another rate keeps the parts of the workflows.
+      const { report: half } = await simulatePlan(at('in-turn.json'), { seed: 1, load: 0.5 });
+      for (const [w, { rps }] of half.workload.models.entries())
+        expect(rps / (report.workload.models[w]?.rps as number)).toBeCloseTo(
+          (0.5 * plan.rps) / rpsOf(report),
+          6,
+        );
+    },
+  );
 
   it('refuses a plan for functions where its trace counts none', async () => {
     await writeFile(at('functions.csv'), FUNCTIONS);

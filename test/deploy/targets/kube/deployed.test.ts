@@ -64,7 +64,7 @@ describe.each(['kuberay', 'kubernetes', 'kserve'] as const)('a bundle for %s', (
 
   it('is found faulty where a person has broken a file, at its line', async () => {
     const manifest = JSON.parse(await readFile(at(`${target}-again/manifest.json`), 'utf8')) as Bundle;
-    const { path } = manifest.files?.find((one) => one.path.endsWith('.yaml')) as { path: string };
+    const { path } = manifest.files!.find((one) => one.path.endsWith('.yaml'))!;
     const text = await readFile(at(`${target}-again/${path}`), 'utf8');
     await writeFile(at(`${target}-again/${path}`), text.replace('image:', 'images:'));
     const [found] = await validateFiles([at(`${target}-again`)]);

@@ -41,14 +41,15 @@ describe('the target ray-serve', () => {
     ]);
   });
 
-  it.each(
-    EXAMPLES,
-  )('writes the same bytes twice, and modules of at most 300 lines, for %s', async (example) => {
-    const bundle = await exampleBundle(example);
-    expect(textsOf(bundle)).toEqual(textsOf(bundle));
-    for (const [file, text] of textsOf(bundle))
-      if (file.endsWith('.py')) expect(text.split('\n').length, file).toBeLessThanOrEqual(300);
-  });
+  it.each(EXAMPLES)(
+    'writes the same bytes twice, and modules of at most 300 lines, for %s',
+    async (example) => {
+      const bundle = await exampleBundle(example);
+      expect(textsOf(bundle)).toEqual(textsOf(bundle));
+      for (const [file, text] of textsOf(bundle))
+        if (file.endsWith('.py')) expect(text.split('\n').length, file).toBeLessThanOrEqual(300);
+    },
+  );
 
   it.each(EXAMPLES)('breaks none of its own rules in the example %s', async (example) => {
     expect(linted(await exampleBundle(example)).faults).toEqual([]);

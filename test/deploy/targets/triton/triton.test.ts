@@ -137,17 +137,17 @@ describe('a bundle for Triton', () => {
 });
 
 describe('a plan that Triton cannot run', () => {
-  it.each([
-    'pooled',
-    'pipeline',
-  ])('is refused with its stages and a target that can: examples/%s', async (kind) => {
-    // The examples have no models, and so no tensors.
-    const split = refusedByTriton(exampleOf(await example(kind))).filter(({ message }) =>
-      message.includes('not whole'),
-    );
-    const told = split.map(({ path, message }) => `${path}: ${message}\n`);
-    await expect(told.join('')).toMatchFileSnapshot(`golden/example-${kind}.refused.txt`);
-  });
+  it.each(['pooled', 'pipeline'])(
+    'is refused with its stages and a target that can: examples/%s',
+    async (kind) => {
+      // The examples have no models, and so no tensors.
+      const split = refusedByTriton(exampleOf(await example(kind))).filter(({ message }) =>
+        message.includes('not whole'),
+      );
+      const told = split.map(({ path, message }) => `${path}: ${message}\n`);
+      await expect(told.join('')).toMatchFileSnapshot(`golden/example-${kind}.refused.txt`);
+    },
+  );
 
   inWholeRun(
     'is refused where the stages of a pipeline are on several servers, and nothing is written',
@@ -240,16 +240,19 @@ describe('the timeouts of queues', () => {
     ['branching', 0.9],
     ['gears', 0.9],
     ['examples/cascade', 0.9],
-  ] as const)('are those that the scheduler triton simulates, with a Python model first %s of them: %s', async (name, part) => {
-    const bundle = name === 'examples/cascade' ? await cascadeExample() : bundleOf(name);
-    const { plan, manifest, texts } = bundle;
-    const waitsNs = longestWaitsNs(planTopologyOf(plan), ENGINE_POLICIES.triton.drop);
-    const { names } = tritonPlanOf({ plan, graph: engineGraphOf(plan, manifest) });
-    const written = names.stages.map((stage) => Number(texts.get(configPath(stage))?.match(TIMEOUT)?.[1]));
-    waitsNs.forEach((ns, stage) => {
-      expect(Math.abs(written[stage]! - (part * ns) / 1e3), names.stages[stage]).toBeLessThanOrEqual(1);
-    });
-  });
+  ] as const)(
+    'are those that the scheduler triton simulates, with a Python model first %s of them: %s',
+    async (name, part) => {
+      const bundle = name === 'examples/cascade' ? await cascadeExample() : bundleOf(name);
+      const { plan, manifest, texts } = bundle;
+      const waitsNs = longestWaitsNs(planTopologyOf(plan), ENGINE_POLICIES.triton.drop);
+      const { names } = tritonPlanOf({ plan, graph: engineGraphOf(plan, manifest) });
+      const written = names.stages.map((stage) => Number(texts.get(configPath(stage))?.match(TIMEOUT)?.[1]));
+      waitsNs.forEach((ns, stage) => {
+        expect(Math.abs(written[stage]! - (part * ns) / 1e3), names.stages[stage]).toBeLessThanOrEqual(1);
+      });
+    },
+  );
 
   it('leave rows of examples/cascade time to wait, and its lint finds those that do not', async () => {
     const bundle = await cascadeExample();
