@@ -96,16 +96,20 @@ const at = (...ms: number[]): Arrivals => arrivalsAt(ms.map((time) => time * MS)
 describe('simulate() under scripted decisions', () => {
   const script = () => ({
     0: [[execute, 0, 0]] as Said[],
-    2: [[execute, 1, 1, 3 * MS]] as Said[],
+    2: [[wakeAt, 3 * MS]] as Said[],
+    3: [[execute, 1, 1]] as Said[],
     6: [[transfer, 0, 0, 2]] as Said[],
-    7: [[transfer, 1, 1, 2, 8 * MS]] as Said[],
-    11: [[execute, 0, 2, 5 * MS]] as Said[],
+    7: [[transfer, 1, 1, 2]] as Said[],
+    11: [[execute, 0, 2]] as Said[],
     14: [
       [answer, 0, Answer.late],
       [answer, 1, Answer.failed],
       [wakeAt, 15 * MS],
+      [wakeAt, 14.5 * MS],
+    ] as Said[],
+    14.5: [
+      [execute, 1, 2],
       [wakeAt, 16 * MS],
-      [execute, 1, 2, 14.5 * MS],
     ] as Said[],
     16.5: [[answer, 2, Answer.inTime]] as Said[],
     20: [[drop, 3, 4, -1]] as Said[],
@@ -121,12 +125,12 @@ describe('simulate() under scripted decisions', () => {
     expect(core.heard).toEqual([
       ...['deviceUp 0 0', 'deviceUp 0 1', 'deviceUp 0 2'],
       ...['arrived 0 0 10 1', 'arrived 0 0 10 1', 'started 0 0'],
-      ...['arrived 2 0 12 1', 'started 3 1'],
+      ...['arrived 2 0 12 1', 'due 3', 'started 3 1'],
       ...['executed 6 0 0 6', 'executed 7 1 3 7'],
       ...['transferred 11 0 6 11', 'started 11 0'],
       // The link that both transfers take is free again at 11 ms, and the second transfer takes 3 ms from then.
       ...['transferred 14 1 11 14', 'executed 14 0 11 14'],
-      ...['started 14.5 1', 'due 16', 'executed 16.5 1 14.5 16.5'],
+      ...['due 14.5', 'started 14.5 1', 'due 16', 'executed 16.5 1 14.5 16.5'],
       'arrived 20 0 30 1',
     ]);
     expect(summary).toEqual({
@@ -170,9 +174,9 @@ describe('simulate() under scripted decisions', () => {
       // Fields: batch, pool, device, size, then the times of handing over, start and end.
       ['started', 0, 0, 0, 2, 0, 0],
       ['arrived', 2, 0, 2],
-      ['started', 1, 0, 1, 1, 2, 3],
+      ['started', 1, 0, 1, 1, 3, 3],
       ['executed', 0, 0, 0, 2, 0, 0, 6],
-      ['executed', 1, 0, 1, 1, 2, 3, 7],
+      ['executed', 1, 0, 1, 1, 3, 3, 7],
       // Fields: batch, pool, from, to, size, then the times of handing over, start and end.
       ['transferred', 0, 0, 0, 2, 2, 6, 6, 11],
       ['started', 0, 1, 2, 2, 11, 11],
@@ -181,8 +185,8 @@ describe('simulate() under scripted decisions', () => {
       // Fields: time, model, request, arrival, outcome, reason, pool.
       ['ended', 14, 0, 0, 0, late, -1, -1],
       ['ended', 14, 0, 1, 0, failed, -1, -1],
-      ['started', 1, 1, 2, 1, 14, 14.5],
-      ['executed', 1, 1, 2, 1, 14, 14.5, 16.5],
+      ['started', 1, 1, 2, 1, 14.5, 14.5],
+      ['executed', 1, 1, 2, 1, 14.5, 14.5, 16.5],
       ['ended', 16.5, 0, 2, 2, inTime, -1, -1],
       ['arrived', 20, 0, 3],
       ['ended', 20, 0, 3, 20, dropped, 4, -1],
