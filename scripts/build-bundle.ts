@@ -3,7 +3,7 @@
  * it loads hundreds of modules in `dist/src`. What a program, a library, a worker thread or a child process begins with keeps its
  * path, and what several of them need is in `chunks`. Packages stay outside, with their licences. Source maps lead to `src`.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
@@ -42,6 +42,8 @@ async function main(): Promise<void> {
     writeFileSync(path, contents);
   }
   for (const path of old) rmSync(path);
+  // npx starts it as a program, and makes it one only the first time that it meets this folder.
+  chmodSync(join(folder, 'cli/main.js'), 0o755);
 }
 
 /** entries gives what begins by its path in `dist/bundle`, without `.js`. */
