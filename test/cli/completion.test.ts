@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { parseArtifact } from '../../src/artifacts/index.js';
+import { buildProgram } from '../../src/cli/program.js';
 import { fewOf } from '../cases.js';
 import { PLAN_PROGRAM, plan } from './plan.js';
 
@@ -22,6 +23,14 @@ describe('plan completion', () => {
       expect(() => parseArtifact(json.stdout, 'answer', ['completion'])).not.toThrow();
     },
   );
+
+  it('leaves the options of commands as they are for who builds the program again in the same process', async () => {
+    const offered = () =>
+      buildProgram().commands.flatMap((command) => command.options.map(({ argChoices }) => argChoices));
+    const before = offered();
+    await completed('profile', '--pause-ms', '');
+    expect(offered()).toEqual(before);
+  });
 
   it('refuses a shell that it does not know, and names those that it does', async () => {
     const { code, stderr } = await plan(['completion', 'tcsh']);

@@ -71,8 +71,10 @@ async function nameValues(program: Command, typed: string): Promise<void> {
       '--policy': choices,
       '--schedulers': listedWords(typed, SCHEDULER_NAMES),
     };
-    for (const option of command.options)
-      option.argChoices = [...(values[option.long ?? ''] ?? option.argChoices ?? [])];
+    for (const option of command.options) {
+      const words = values[option.long ?? ''];
+      if (words !== undefined) option.argChoices = [...words];
+    }
   }
 }
 
