@@ -10,7 +10,7 @@ import {
   type ServingCore,
   unreachable,
 } from '../serving/index.js';
-import { CoreTurns } from './core-turns.js';
+import { CoreTurns, type TurnsClock } from './core-turns.js';
 import { type Dropped, Drops } from './drops.js';
 import type { LiveDevice } from './live-device.js';
 import type { Arrival, BatchRecord, Done, Ending, Ticket } from './live-requests.js';
@@ -42,6 +42,8 @@ export interface DriverParts {
   readonly observer: DriverObserver;
   /** The function that gets the core's events and decisions, so that they can be replayed. */
   readonly log?: ((entry: LogEntry) => void) | undefined;
+  /** The time; by default that of the machine. */
+  readonly clock?: TurnsClock | undefined;
 }
 
 interface OpenRequest {
@@ -103,9 +105,9 @@ export class LiveDriver {
   requestCount = 0;
 
   constructor(
-    private readonly bundle: OpenedBundle,
-    private readonly devices: readonly LiveDevice[],
-    { makeCore, observer, log }: DriverParts,
+    private readonly bundle: Pick<OpenedBundle, 'topology' | 'models' | 'work'>,
+    private readonly devices: readonly Pick<LiveDevice, 'generation' | 'run' | 'activate' | 'close'>[],
+    { makeCore, observer, log, clock }: DriverParts,
   ) {
     this.observer = observer;
     this.drops = new Drops(bundle.topology);
@@ -116,6 +118,7 @@ export class LiveDriver {
     this.turns = new CoreTurns({
       core: this.core,
       decisions: this.decisions,
+      clock,
       carryOut: (i) => this.carryOut(i),
       tellWhatFollowed: () => this.tellWhatFollowed(),
       decided: () => {
