@@ -18,7 +18,8 @@ import {
 import { type RecordedRun, type Trouble, WorkflowDriver } from '../../../src/simulator/index.js';
 import { cases } from '../../cases.js';
 import { randomRun, randomShape, type Shape, workflowTopology } from '../../serving/workflow/workflows.js';
-import { bytesTensor, VirtualTime, VirtualWorld } from './virtual-world.js';
+import { VirtualTime } from '../virtual-time.js';
+import { bytesTensor, VirtualWorld } from './virtual-world.js';
 
 const REQUESTS = 25;
 /** Times are so long that no two things happen at one instant by chance. */

@@ -1,6 +1,5 @@
 import type { TensorData, Tensors } from '../../../src/execution/index.js';
 import type { ProgramDriver, SourceName } from '../../../src/programs/index.js';
-import type { TurnsClock } from '../../../src/runtime/core-turns.js';
 import type { DrivenDevice, RanBatch } from '../../../src/runtime/workflow/driven-device.js';
 import type { RunPrograms } from '../../../src/runtime/workflow/live-programs.js';
 import {
@@ -12,50 +11,13 @@ import {
   type WorkflowTable,
 } from '../../../src/serving/index.js';
 import type { RecordedRun } from '../../../src/simulator/index.js';
+import type { VirtualTime } from '../virtual-time.js';
 
 const FRONT = -1;
 
 /** bytesTensor gives a tensor of so many bytes. */
 export function bytesTensor(bytes: number): TensorData {
   return { dtype: 'uint8', dims: [1, bytes], data: new Uint8Array(bytes) };
-}
-
-/** VirtualTime lets things happen at their instants, each once all that followed from the one before has happened. */
-export class VirtualTime implements TurnsClock {
-  private readonly events: { readonly atNs: number; readonly act: () => void }[] = [];
-  private now = 0;
-
-  nowNs(): number {
-    return this.now;
-  }
-
-  at(atNs: number, act: () => void): void {
-    this.events.push({ atNs, act });
-  }
-
-  after(ns: number, act: () => void): () => void {
-    let isWanted = true;
-    this.at(this.now + ns, () => isWanted && act());
-    return () => {
-      isWanted = false;
-    };
-  }
-
-  /** pass lets time pass until nothing is to come. */
-  async pass(): Promise<void> {
-    await settled();
-    while (this.events.length > 0) {
-      this.events.sort((a, b) => a.atNs - b.atNs);
-      const { atNs, act } = this.events.shift()!;
-      this.now = atNs;
-      act();
-      await settled();
-    }
-  }
-}
-
-async function settled(): Promise<void> {
-  for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Expected says when what a device is asked for is done, as the links are. */
@@ -127,7 +89,7 @@ export class VirtualWorld implements RunPrograms {
         break;
       }
       case Decision.spill:
-        if (c === 1) this.fetches[a]!.push({ endNs: this.time.nowNs() });
+        if (c === 1) this.fetches[a]!.push({ endNs: this.time.now });
         break;
     }
   }
@@ -140,7 +102,7 @@ export class VirtualWorld implements RunPrograms {
       ...(from === FRONT || host(from) === host(to) ? [] : [`up ${host(from)}`]),
       ...(to === FRONT || host(from) === host(to) ? [] : [`down ${host(to)}`]),
     ];
-    const start = Math.max(this.time.nowNs(), ...taken.map((link) => this.links.get(link) ?? 0));
+    const start = Math.max(this.time.now, ...taken.map((link) => this.links.get(link) ?? 0));
     for (const link of taken) this.links.set(link, start + took);
     return start + took;
   }
@@ -149,8 +111,8 @@ export class VirtualWorld implements RunPrograms {
   loadedAt(device: number, pool: number): number {
     const { loadNs, diskNs } = this.table.pools[pool]!;
     const { host } = this.table.devices[device]!;
-    if (!this.loadsFrom[device]) return this.time.nowNs() + loadNs;
-    const readNs = Math.max(this.time.nowNs(), this.diskFreeNs.get(host) ?? 0) + diskNs;
+    if (!this.loadsFrom[device]) return this.time.now + loadNs;
+    const readNs = Math.max(this.time.now, this.diskFreeNs.get(host) ?? 0) + diskNs;
     this.diskFreeNs.set(host, readNs);
     return readNs + loadNs;
   }
@@ -170,8 +132,7 @@ export class VirtualWorld implements RunPrograms {
 
   begin(_application: number, run: number): void {
     const replay = new Replay(this.runs[run]!, {
-      later: (thinkNs, act) =>
-        this.time.at(this.time.nowNs() + thinkNs, () => this.replays.has(run) && act()),
+      later: (thinkNs, act) => this.time.at(this.time.now + thinkNs, () => this.replays.has(run) && act()),
       call: (call, task) => {
         const { component, rows, inputs, outputBytes } = this.runs[run]!.calls[call]!;
         this.making = outputBytes;
@@ -226,8 +187,9 @@ class VirtualDevice implements DrivenDevice {
     const { time, topology, gives } = this.world;
     const rows = tasks.reduce((sum, task) => sum + task.rows, 0);
     const outputs = gives[this.device]!.map((y) => ({ y }));
-    const endedNs = time.nowNs() + topology.pools[pool]!.latencyNs[rows - 1]!;
-    return this.done(endedNs, { outputs, startedNs: time.nowNs(), endedNs });
+    const tookNs = topology.pools[pool]!.latencyNs[rows - 1]!;
+    const startedNs = time.nowNs();
+    return this.done(time.now + tookNs, { outputs, startedNs, endedNs: startedNs + tookNs });
   }
 
   fetch(_kept: number, names: readonly string[]): Promise<Tensors> {
@@ -255,7 +217,7 @@ class VirtualDevice implements DrivenDevice {
   private done<T>(atNs: number, value: T): Promise<T> {
     const { generation } = this;
     const { time } = this.world;
-    if (atNs === time.nowNs()) return Promise.resolve(value);
+    if (atNs === time.now) return Promise.resolve(value);
     return new Promise((resolve) => {
       time.at(atNs, () => this.generation === generation && resolve(value));
     });
