@@ -53,6 +53,8 @@ export interface Run {
   activationDelayNs?: number;
   /** Told of every batch that is executed to its end, before the core is. */
   watch?: (record: Watched) => void;
+  /** Told when a device is activated, takes work after that, and is on standby again. */
+  scaled?: (at: number, device: number, what: 'comesUp' | 'up' | 'standby') => void;
 }
 
 /** Watched is a batch that was executed to its end, with the rows of its tasks, or that came to its next stage. */
@@ -187,6 +189,11 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     }
   };
 
+  const standBy = (device: number) => {
+    onStandby.add(device);
+    run.scaled?.(now, device, 'standby');
+  };
+
   const execute = (batch: number, device: number) => {
     const pool = core.batchPool(batch);
     const size = core.batchSize(batch);
@@ -219,7 +226,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     plan(to, Rank.executed, () => {
       if (runningOn.get(device) !== batch || executed.findLast((e) => e.device === device) !== record) return;
       runningOn.delete(device);
-      if (retiring.delete(device)) onStandby.add(device);
+      if (retiring.delete(device)) standBy(device);
       if (run.fails?.(arrivals, pool)) core.failed(now, batch);
       else {
         watched('executed', batch, from);
@@ -238,7 +245,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     });
   const verdictsOn = (batch: number): [] | [number[]] => {
     const { verdict } = run;
-    if (verdict === undefined) return [];
+    const { edges: own } = run.topology.pools[core.batchPool(batch)]!;
+    if (verdict === undefined || own.every(({ when }) => when.kind === 'always')) return [];
     return [rowsOf(batch).map(({ arrival, row }) => verdict(arrival, row, core.batchPool(batch)))];
   };
   const watched = (what: Watched['what'], batch: number, from: number) => {
@@ -282,9 +290,11 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
           if (!onStandby.delete(a)) throw new Error('a device is activated that is in use');
           const token = Symbol();
           upAt.set(a, token);
+          run.scaled?.(now, a, 'comesUp');
           plan(now + (run.activationDelayNs ?? 0) + 1, Rank.outside, () => {
             if (upAt.get(a) !== token) return;
             upAt.delete(a);
+            run.scaled?.(now, a, 'up');
             core.deviceUp(now, a);
           });
           break;
@@ -296,7 +306,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
           waitingOn[a] = [];
           collectedAt.clear();
           if (runningOn.has(a)) retiring.add(a);
-          else onStandby.add(a);
+          else standBy(a);
           break;
         case Decision.collect:
           collect(a, b);
@@ -348,7 +358,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       runningOn.delete(device);
       waitingOn[device] = [];
       collectedAt.clear();
-      if (retiring.delete(device)) onStandby.add(device);
+      if (retiring.delete(device)) standBy(device);
       else isOut.add(device);
       core.deviceDown(now, device);
     });
