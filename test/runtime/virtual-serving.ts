@@ -21,7 +21,7 @@ export interface ServedRun
   extends Pick<Run, 'topology' | 'arrivals' | 'verdict' | 'fails' | 'outages' | 'drainAt' | 'shed'> {
   readonly makeCore: (decisions: Decisions) => WatchedCore;
   /** tookNs gives a function that says how long the next batch takes on a device; the plan's time where absent. */
-  readonly tookNs?: () => (plannedNs: number, device: number) => number;
+  readonly tookNs?: (() => (plannedNs: number, device: number) => number) | undefined;
   /** The time from the activation of a device until it takes work. */
   readonly activationNs?: number;
 }
@@ -93,7 +93,9 @@ export function simulated(run: ServedRun): Timeline {
   return seen;
 }
 
-/** simulatedTroubles makes a run in which things may go wrong by the driver that watches cores. */
+/**
+ * simulatedTroubles makes a run in which things may go wrong by the driver that watches cores, which lets them decide as a live one does.
+ */
 export function simulatedTroubles(run: ServedRun): Timeline {
   const { topology, makeCore, activationNs = 0, tookNs: from, ...same } = run;
   const seen = emptyTimeline();
@@ -103,6 +105,7 @@ export function simulatedTroubles(run: ServedRun): Timeline {
     topology,
     makeCore: (_topology, decisions) => makeCore(decisions),
     handsAhead: true,
+    decidesOnEnds: true,
     // It brings devices up a nanosecond late.
     activationDelayNs: activationNs - 1,
     ...(tookNs && {

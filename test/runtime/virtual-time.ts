@@ -49,7 +49,10 @@ export class VirtualTime implements TurnsClock {
       this.now = next.atNs;
       const ofInstant = this.events.findIndex(({ atNs }) => atNs > this.now);
       const together = this.events.splice(0, ofInstant === -1 ? this.events.length : ofInstant);
-      for (const { rank, act } of together) if (rank === Rank.end || !isOver()) act();
+      const ends = together.filter(({ rank }) => rank === Rank.end);
+      for (const { act } of ends) act();
+      if (ends.length > 0) await promised();
+      for (const { rank, act } of together) if (rank !== Rank.end && !isOver()) act();
       await settled();
     }
   }
@@ -62,4 +65,9 @@ function isBefore(one: Pick<Happening, 'atNs' | 'rank'>, other: Happening): bool
 /** settled waits until all has happened that follows: a batch that failed is told a turn later, and decided upon in the next. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** promised waits until all is done that waited for a promise, within this turn of the event loop. */
+async function promised(): Promise<void> {
+  await new Promise<void>((resolve) => process.nextTick(resolve));
 }

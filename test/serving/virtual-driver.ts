@@ -51,6 +51,8 @@ export interface Run {
   scaling?: ScalingRule;
   /** The time from the activation of a device until it takes work. */
   activationDelayNs?: number;
+  /** Whether the core decides on each batch that ends, before it hears of others of the same instant, as a live driver lets it. */
+  decidesOnEnds?: boolean;
   /** Told of every batch that is executed to its end, before the core is. */
   watch?: (record: Watched) => void;
   /** Told when a device is activated, takes work after that, and is on standby again. */
@@ -371,9 +373,17 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
 
   while (happenings.length > 0) {
     now = happenings[0]!.at;
-    while (happenings.length > 0 && happenings[0]!.at === now) take().tell();
-    core.decide(now);
-    carryOut();
+    for (let isMore = true; isMore; ) {
+      const { rank, tell } = take();
+      tell();
+      const next = happenings[0];
+      isMore = next?.at === now;
+      const goesOn = rank === Rank.transferred && next?.rank === rank;
+      if (isMore && (!run.decidesOnEnds || rank > Rank.executed || goesOn)) continue;
+      core.decide(now);
+      carryOut();
+      isMore = happenings[0]?.at === now;
+    }
   }
   if (openOf.size > 0) throw new Error(`${openOf.size} requests never ended`);
   if (ended.length !== run.arrivals.length) throw new Error('outcomes and arrivals differ in number');
