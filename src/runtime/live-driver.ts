@@ -1,6 +1,6 @@
 import type { Tensors } from '../execution/index.js';
 import {
-  Answer,
+  type Answer,
   brokenPromise,
   Decision,
   Decisions,
@@ -11,18 +11,16 @@ import {
   unreachable,
 } from '../serving/index.js';
 import { CoreTurns, type TurnsClock } from './core-turns.js';
-import { type Dropped, Drops } from './drops.js';
+import { Drops } from './drops.js';
 import type { LiveDevice } from './live-device.js';
-import type { Arrival, BatchRecord, Done, Ending, Ticket } from './live-requests.js';
+import type { Arrival, BatchRecord, Done, Ticket } from './live-requests.js';
 import type { OpenedBundle } from './opened-bundle.js';
-import { type BatchPhases, NO_TIME, timesOf } from './request-times.js';
+import type { BatchPhases } from './request-times.js';
+import { type Handed, type RequestInFlight, RequestsInFlight } from './requests-in-flight.js';
 import { StackMemory } from './rows.js';
 import { RowInFlight } from './rows-in-flight.js';
-import { answerOf, feedsOf, keepOutputs } from './tensors-of-rows.js';
+import { feedsOf, keepOutputs } from './tensors-of-rows.js';
 import { toldOf } from './told-of.js';
-
-/** The place that `Drops.ending` calls the entry. */
-const NOWHERE = -1;
 
 /**
  * DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device; of the devices that
@@ -44,25 +42,6 @@ export interface DriverParts {
   readonly log?: ((entry: LogEntry) => void) | undefined;
   /** The time; by default that of the machine. */
   readonly clock?: TurnsClock | undefined;
-}
-
-interface OpenRequest {
-  readonly rows: readonly RowInFlight[];
-  readonly model: number;
-  /** When it came, and when it had been read and was submitted; undefined of one that was turned away unread. */
-  readonly cameNs: number | undefined;
-  readonly readNs: number;
-  /** The batches that were executed with rows of it. */
-  readonly batches: BatchPhases[];
-  lastFailure: string;
-  readonly done: Done;
-}
-
-/** Handed is a batch with its rows and the requests that they are of, which it keeps while requests end. */
-interface Handed {
-  readonly batch: number;
-  readonly rows: readonly RowInFlight[];
-  readonly requests: ReadonlySet<OpenRequest>;
 }
 
 interface Running extends Handed {
@@ -88,7 +67,7 @@ export class LiveDriver {
   private readonly core: ServingCore;
   private readonly drops: Drops;
   private readonly turns: CoreTurns;
-  private readonly open: (OpenRequest | undefined)[] = [];
+  private readonly requests: RequestsInFlight;
   private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
   /** The devices that go on standby when they have ended their batches. */
@@ -110,13 +89,17 @@ export class LiveDriver {
     { makeCore, observer, log, clock }: DriverParts,
   ) {
     this.observer = observer;
-    this.drops = new Drops(bundle.topology);
-    const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
     this.waiting = devices.map(() => []);
-    this.core = log === undefined ? core : recorded(core, this.decisions, log);
+    const bare = makeCore(this.decisions);
+    const core = log === undefined ? bare : recorded(bare, this.decisions, log);
+    const { topology, models } = bundle;
+    const drops = new Drops(topology);
+    this.core = core;
+    this.drops = drops;
+    this.requests = new RequestsInFlight({ core, models, drops, now: () => this.now() });
     this.turns = new CoreTurns({
-      core: this.core,
+      core,
       decisions: this.decisions,
       clock,
       carryOut: (i) => this.carryOut(i),
@@ -159,17 +142,8 @@ export class LiveDriver {
     const request = this.core.arrived(at, model, deadlineNs, rows.length, weight);
     const { inputs: specs, inputKeys } = this.bundle.models[model]!;
     const inFlight = rows.map((inputs) => new RowInFlight(inputs, specs, inputKeys));
-    const entry: OpenRequest = {
-      rows: inFlight,
-      model,
-      batches: [],
-      lastFailure: '',
-      done,
-      cameNs: wholeNs,
-      readNs: this.now(),
-    };
-    this.open[request] = entry;
-    this.drops.took(model, rows.length);
+    const readNs = this.now();
+    const entry = this.requests.add(request, { rows: inFlight, model, done, cameNs: wholeNs, readNs });
     this.requestCount += 1;
     this.turns.decideSoon();
     return { request, cancel: () => this.cancel(request, entry) };
@@ -190,15 +164,7 @@ export class LiveDriver {
   turnAway(model: number, done: Done): void {
     const at = this.now();
     const request = this.core.turnedAway(at, model);
-    this.open[request] = {
-      rows: [],
-      model,
-      batches: [],
-      lastFailure: '',
-      done,
-      cameNs: undefined,
-      readNs: at,
-    };
+    this.requests.add(request, { rows: [], model, done, cameNs: undefined, readNs: at });
     this.requestCount += 1;
     this.turns.decideSoon();
   }
@@ -234,10 +200,9 @@ export class LiveDriver {
     });
   }
 
-  private cancel(request: number, entry: OpenRequest): boolean {
-    if (this.open[request] !== entry || !this.core.cancelled(this.now(), request)) return false;
-    this.open[request] = undefined;
-    this.drops.gave(entry.model, entry.rows.length);
+  private cancel(request: number, entry: RequestInFlight): boolean {
+    if (this.requests.get(request) !== entry || !this.core.cancelled(this.now(), request)) return false;
+    this.requests.remove(request);
     this.turns.decideSoon();
     return true;
   }
@@ -248,18 +213,18 @@ export class LiveDriver {
     const kind = this.decisions.kind(i);
     switch (kind) {
       case Decision.execute:
-        if (this.running.has(b)) this.waiting[b]!.push(this.handed(a));
-        else this.begun.push(this.execute(this.handed(a), b));
+        if (this.running.has(b)) this.waiting[b]!.push(this.requests.handed(a));
+        else this.begun.push(this.execute(this.requests.handed(a), b));
         return;
       case Decision.transfer:
         // All tensors are in one process, so nothing has to be moved.
         this.moved.push(a);
         return;
       case Decision.answer:
-        this.answer(a, b as Answer);
+        this.requests.answer(a, b as Answer);
         return;
       case Decision.drop:
-        this.drop(a, DROP_REASONS[b]!, this.decisions.c(i));
+        this.requests.drop(a, DROP_REASONS[b]!, this.decisions.c(i));
         return;
       case Decision.wakeAt:
         this.turns.wakeAt(a);
@@ -296,23 +261,6 @@ export class LiveDriver {
     this.waiting[device]!.length = 0;
     if (this.running.has(device)) this.retired.add(device);
     else void this.devices[device]!.close();
-  }
-
-  private handed(batch: number): Handed {
-    const { core } = this;
-    const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) => core.batchTask(batch, k));
-    const requests = new Set<OpenRequest>();
-    for (const task of tasks) {
-      const entry = this.open[core.requestOf(task)];
-      if (entry !== undefined) requests.add(entry);
-    }
-    return { batch, rows: tasks.map((task) => this.rowOf(task)), requests };
-  }
-
-  /** rowOf is the row of a task, without tensors when its request has ended. */
-  private rowOf(task: number): RowInFlight {
-    const row = this.open[this.core.requestOf(task)]?.rows[this.core.rowOf(task)];
-    return row ?? new RowInFlight({}, [], []);
   }
 
   private execute(handed: Handed, device: number): Running {
@@ -411,59 +359,15 @@ export class LiveDriver {
     return moved.length > 0;
   }
 
-  private answer(request: number, how: Answer): void {
-    const entry = this.open[request];
-    if (entry === undefined) return;
-    switch (how) {
-      case Answer.inTime:
-      case Answer.late:
-        this.end(request, this.answered(entry, how === Answer.inTime));
-        return;
-      case Answer.failed:
-        this.end(request, { kind: 'failed', why: entry.lastFailure });
-        return;
-      default:
-        unreachable(how);
-    }
-  }
-
-  private drop(request: number, reason: Dropped['reason'], pool: number): void {
-    const entry = this.open[request];
-    if (entry !== undefined) this.end(request, this.drops.ending(entry.model, reason, pool));
-  }
-
-  private answered({ model, rows }: OpenRequest, inTime: boolean): Ending {
-    try {
-      return { kind: 'answered', inTime, ...answerOf(this.bundle.models[model]!, rows) };
-    } catch (error) {
-      return { kind: 'failed', why: toldOf(error) };
-    }
-  }
-
-  private end(request: number, ending: Ending): void {
-    const entry = this.open[request];
-    if (entry === undefined) return;
-    this.open[request] = undefined;
-    this.drops.gave(entry.model, entry.rows.length);
-    const { cameNs, readNs, batches } = entry;
-    entry.done(
-      ending,
-      cameNs === undefined ? NO_TIME : timesOf({ cameNs, readNs, endNs: this.now() }, batches),
-    );
-  }
-
   /**
    * abandon ends every open request as dropped because the server closes, in the queue of the pool whose device has it
    * if one does. It gives how many these were.
    */
   abandon(): number {
-    const held = new Map<OpenRequest, number>();
+    const heldIn = new Map<RequestInFlight, number>();
     for (const { pool, requests } of this.running.values())
-      for (const request of requests) held.set(request, pool);
-    const open = this.open.flatMap((entry, request) => (entry === undefined ? [] : [{ entry, request }]));
-    for (const { entry, request } of open)
-      this.end(request, this.drops.ending(entry.model, 'draining', held.get(entry) ?? NOWHERE));
-    return open.length;
+      for (const request of requests) heldIn.set(request, pool);
+    return this.requests.abandon(heldIn);
   }
 
   /**
