@@ -230,7 +230,6 @@ export class LiveDriver {
         this.turns.wakeAt(a);
         return;
       case Decision.activate:
-        this.retired.delete(a);
         this.observer.activated(a);
         if (!this.isStopped) this.devices[a]!.activate();
         return;

@@ -131,6 +131,7 @@ export async function live(run: ServedRun): Promise<Timeline> {
 }
 
 const ROWS = 16;
+const NEVER = Number.POSITIVE_INFINITY;
 const SPEC: Pick<TensorSpec, 'dtype' | 'shape' | 'batchAxis'> = {
   dtype: 'float64',
   shape: [1],
@@ -169,14 +170,15 @@ function workOf(asksVerdict: boolean): PoolWork {
   };
 }
 
-/** VirtualServing serves a run with a live driver, and sees what comes of it from outside. */
-class VirtualServing {
+/** VirtualServing lets a run be served by a live driver, and sees what comes of it from outside. */
+export class VirtualServing {
   readonly seen = emptyTimeline();
   readonly time = new VirtualTime();
   readonly driver: LiveDriver;
   readonly tookNs: (plannedNs: number, device: number) => number;
   private readonly devices: readonly VirtualDevice[];
   private readonly isSimulated: boolean;
+  private isAbandoned = false;
 
   constructor(readonly run: ServedRun) {
     const { topology, makeCore, outages } = run;
@@ -231,7 +233,7 @@ class VirtualServing {
       return;
     }
     const numbers = Array.from({ length: rows }, (_, row) => arrival * ROWS + row);
-    const inputs = numbers.map((number) => ({ x: tensorOf([number]) }));
+    const inputs = numbers.map((_, row) => this.inputOf(arrival, row));
     const ticket = this.driver.submit(came, inputs, (ending, times) => {
       agree([times.tookUs, sumNs(times)], [(this.time.now - at) / 1e3, this.time.now - at]);
       if (ending.kind === 'answered')
@@ -247,17 +249,31 @@ class VirtualServing {
     });
   }
 
+  /** inputOf gives the inputs of a row of a request, by which devices know it. */
+  inputOf(arrival: number, row: number): Tensors {
+    return { x: tensorOf([arrival * ROWS + row]) };
+  }
+
   private end(arrival: number, ending: Ending): void {
     this.seen.ended.push({ arrival, at: this.time.now, ...endingOf(ending) });
   }
 
+  /** abandon ends all requests and devices, as an engine does that is told to close at once. It gives how many requests these were. */
+  abandon(): number {
+    const count = this.driver.abandon();
+    this.driver.stop();
+    for (const device of this.devices) device.kill();
+    this.isAbandoned = true;
+    return count;
+  }
+
   async pass(): Promise<void> {
     const { arrivals } = this.run;
-    const last = arrivals.at(-1)!.at;
+    const last = arrivals.at(-1)?.at ?? NEVER;
     // A simulation ends with its last request, whenever the core asks to be woken again.
     await this.time.pass(() => this.isSimulated && this.time.now > last && this.driver.pending === 0);
     this.driver.stop();
-    agree([this.driver.pending], [0]);
+    if (!this.isAbandoned) agree([this.driver.pending], [0]);
     const kinds: number[] = [Decision.activate, Decision.retire, Decision.shift];
     const decided = this.seen.log.filter(([word, kind]) => word === 'said' && kinds.includes(kind!));
     agree(
@@ -294,12 +310,13 @@ interface Executing {
   readonly size: number;
   readonly atNs: number;
   readonly endNs: number;
+  readonly end: () => void;
   readonly fail: (error: Error) => void;
 }
 
 /**
- * VirtualDevice executes each batch for as long as it should, by virtual time. Like a device whose process ends, it fails its batch when it
- * goes down; it can be off, on standby.
+ * VirtualDevice executes each batch for as long as it should, by virtual time. When it goes down, its batch fails, as when a process ends;
+ * or has its results at the last moment, which come too late.
  */
 class VirtualDevice {
   generation = 0;
@@ -341,13 +358,13 @@ class VirtualDevice {
     };
     const startedNs = time.nowNs();
     return new Promise((resolve, fail) => {
-      const executing = { pool, size, atNs: time.now, endNs: time.now + lasts, fail };
-      this.executing = executing;
       const end = () => {
         if (this.executing !== executing) return;
         if (run.fails?.(requests, pool)) fail(new Error('it does not work'));
         else resolve({ outputs, startedNs, endedNs: startedNs + lasts, executionUs: lasts / 1e3 });
       };
+      const executing = { pool, size, atNs: time.now, endNs: time.now + lasts, end, fail };
+      this.executing = executing;
       time.at(time.now + lasts, end, Rank.end);
     });
   }
@@ -372,9 +389,18 @@ class VirtualDevice {
     if (this.state !== 'up') return;
     this.state = 'down';
     this.generation += 1;
-    this.executing?.fail(new Error('its process ended'));
+    if (this.world.time.now % 2 === 0) this.executing?.end();
+    else this.executing?.fail(new Error('its process ended'));
     this.world.driver.deviceDown(this.device);
     agree([this.executing], [undefined]);
+  }
+
+  /** kill ends it when the server closes, which the driver does not hear of. */
+  kill(): void {
+    this.state = 'down';
+    this.generation += 1;
+    this.executing?.fail(new Error('its process ended'));
+    this.executing = undefined;
   }
 
   comesBack(): void {
