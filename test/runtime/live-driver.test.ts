@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { topologyOf } from '../../src/plans/index.js';
 import { streamsOf } from '../../src/random/index.js';
 import type { Ending } from '../../src/runtime/live-requests.js';
-import type { RequestTimes } from '../../src/runtime/request-times.js';
+import { NO_TIME, type RequestTimes } from '../../src/runtime/request-times.js';
 import {
   FIFO_POLICY,
   type ScalingRule,
@@ -123,6 +123,19 @@ describe('The live driver', () => {
       ['queue-full', 5],
       ['queue-full', 5],
     ]);
+  });
+
+  it('tells a request that is turned away unread so in the same turn, with no times', async () => {
+    const world = new VirtualServing(runOf(stageOf(1), []));
+    const told: [number, Ending, RequestTimes][] = [];
+    world.time.at(3 * MS, () =>
+      world.driver.turnAway(0, (ending, times) => told.push([world.time.now / MS, ending, times])),
+    );
+    await world.pass();
+    expect(told).toEqual([
+      [3, { kind: 'dropped', reason: 'overload', place: 'entry', retryAfterS: 1 }, NO_TIME],
+    ]);
+    expect(world.driver.requestCount).toBe(1);
   });
 
   it('drains once no request is open, and no batch of one that was given up is executed', async () => {
