@@ -6,14 +6,15 @@ import { LiveWorkflowDriver } from '../../../src/runtime/workflow/live-workflow-
 import {
   Decision,
   Decisions,
-  DYORC_POLICY,
-  DynamicCore,
-  GREEDY_POLICY,
   type LogEntry,
+  type RayLikePolicy,
   recorded,
   type Topology,
-  type WorkflowPolicy,
+  WORKFLOW_SCHEDULERS,
+  type WorkflowCore,
+  type WorkflowScheduler,
   type WorkflowTable,
+  workflowCore,
 } from '../../../src/serving/index.js';
 import { type RecordedRun, type Trouble, WorkflowDriver } from '../../../src/simulator/index.js';
 import { cases } from '../../cases.js';
@@ -25,20 +26,30 @@ const REQUESTS = 25;
 /** Times are so long that no two things happen at one instant by chance. */
 const LONG = 1e6;
 
+/** RAY is Ray's policy with times that are as those of the workflows. */
+const RAY: Partial<RayLikePolicy> = {
+  metricsIntervalNs: 100 * LONG + 1,
+  lookBackNs: 300 * LONG,
+  upscaleDelayNs: 300 * LONG,
+  downscaleDelayNs: 1500 * LONG,
+  batchWaitNs: 30 * LONG,
+};
+
 interface Case {
   readonly topology: Topology;
   readonly table: WorkflowTable;
   readonly runs: readonly RecordedRun[];
   readonly arriveNs: readonly number[];
   readonly troubles: readonly Trouble[];
-  readonly policy: Partial<WorkflowPolicy>;
+  readonly scheduler: WorkflowScheduler;
 }
 
 /** drawnCase draws a cluster with little memory, what comes to it and what goes wrong. */
 function drawnCase(seed: number): Case {
   const stream = streamOf(seed, 'case');
   const drawn = randomShape(stream);
-  const shape = slowed(drawn, stream);
+  const scheduler = WORKFLOW_SCHEDULERS[seed % WORKFLOW_SCHEDULERS.length]!;
+  const shape = scheduler === 'static' ? holdingAll(slowed(drawn, stream)) : slowed(drawn, stream);
   const runs = Array.from({ length: REQUESTS }, () => slowedRun(randomRun(stream, drawn), stream));
   let at = 0;
   const arriveNs = runs.map(() => {
@@ -47,8 +58,7 @@ function drawnCase(seed: number): Case {
   });
   const troubles = stream.uniform() < 0.5 ? [] : drawnTroubles(stream, shape.devices.length);
   const { topology, table } = workflowTopology(shape);
-  const ofKind = seed % 3 === 0 ? GREEDY_POLICY : DYORC_POLICY;
-  return { topology, table, runs, arriveNs, troubles, policy: { ...ofKind, dropping: { kind: 'expired' } } };
+  return { topology, table, runs, arriveNs, troubles, scheduler };
 }
 
 function slowed(shape: Shape, stream: Stream): Shape {
@@ -65,6 +75,20 @@ function slowed(shape: Shape, stream: Stream): Shape {
     linkBytesPerNs: (shape.linkBytesPerNs + stream.uniform()) / LONG,
     networkBytesPerNs: shape.networkBytesPerNs / LONG,
     sloNs: shape.sloNs * LONG,
+  };
+}
+
+/** holdingAll lets each device hold all components that it can execute, and makes room for them. */
+function holdingAll(shape: Shape): Shape {
+  const { components, devices } = shape;
+  const holds = devices.map(({ class: own }) =>
+    components.flatMap(({ latencyNs }, component) => (latencyNs[own] === undefined ? [] : [component])),
+  );
+  const heldBytes = holds.map((held) => held.reduce((sum, one) => sum + components[one]!.bytes, 0));
+  return {
+    ...shape,
+    holds,
+    devices: devices.map((one, d) => ({ ...one, bytes: one.bytes + heldBytes[d]! })),
   };
 }
 
@@ -104,8 +128,10 @@ function said(log: readonly LogEntry[]): LogEntry[] {
   });
 }
 
-function coreOf({ topology, table, policy }: Case, decisions: Decisions): DynamicCore {
-  return new DynamicCore(topology, decisions, { table, policy, streams: streamsOf(5, 'core') });
+function coreOf({ topology, table, scheduler }: Case, decisions: Decisions): WorkflowCore {
+  const policy = { dropping: { kind: 'expired' } } as const;
+  const streams = streamsOf(5, 'core');
+  return workflowCore(scheduler, topology, { decisions, table, policy, streams, rayLike: RAY });
 }
 
 /** simulated gives what a core decides in simulation, undefined where things end at one instant. */
