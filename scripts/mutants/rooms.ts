@@ -97,7 +97,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   inferline: {
     sources: sourcesOf('inferline'),
-    tests: ['test/inferline/!(class-counts|exact|greedy|infeasible).test.ts'],
+    tests: ['test/inferline/!(class-bound|class-counts|exact|fixed-batches|greedy|infeasible).test.ts'],
   },
   // search.test.ts runs real searches with real simulations, which take minutes.
   hold: {

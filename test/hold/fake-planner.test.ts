@@ -3,7 +3,7 @@ import { searchHeld } from '../../src/hold/index.js';
 import { asAsked, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import { heldShareOf, leastPerWeight } from '../../src/hold/trial.js';
 import { askedShare, heldValue } from '../../src/hold/value.js';
-import type { PlanBody, PooledProblem, ProblemModel } from '../../src/milp/index.js';
+import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../../src/milp/index.js';
 import { fakeOutcome, fakeProblem, fakeTools, heldBy, madeBy } from './fake-planner.js';
 
 const TARGET = { attainment: [0.9], arrivals: 'poisson', mostTrials: 60 } as const;
@@ -57,6 +57,68 @@ describe('A search for the most held requests', () => {
     expect(await searchHeld(fakeProblem(), TARGET, none)).toEqual({ status: 'unfinished' });
   });
 
+  it('simulates each margin that could be better, four at a time, and then finer ones', async () => {
+    // A plan holds all of its rate from a margin of 0.27 on: 73 requests/s.
+    const held = (plan: PlanBody) => {
+      const { margin, gpus } = madeBy(plan);
+      return 10 * gpus * (1 - margin) * Math.min(1, 0.46 + 2 * margin);
+    };
+    const { tools, simulated } = fakeTools({}, held);
+    const outcome = await searchHeld(fakeProblem(), TARGET, tools);
+    if (outcome.status !== 'held') throw new Error(outcome.status);
+    // The asked margin comes first. Of 0.4 and more, not even all over nine tenths is as much as 0.25 holds.
+    expect(simulated.slice(0, 8).map(({ margin }) => margin)).toEqual([
+      0.1, 0, 0.05, 0.15, 0.2, 0.25, 0.3, 0.35,
+    ]);
+    expect(simulated.some(({ margin }) => margin >= 0.4)).toBe(false);
+    expect(madeBy(outcome.plan).margin).toBeCloseTo(0.265, 9);
+    expect(outcome.plan.hold!.value).toBeCloseTo(73.5 * 0.99, 9);
+  });
+
+  it('gives what the last runs say of each model', async () => {
+    const figure = { mean: 0.95, low: 0.94, high: 0.96 } as never;
+    const promised = async () => ({ heldRps: [70], attainment: [figure], requests: 1 });
+    const { tools } = fakeTools({ promised });
+    const outcome = await searchHeld(fakeProblem(), TARGET, tools);
+    if (outcome.status !== 'held') throw new Error(outcome.status);
+    expect(outcome.plan.hold!.models[0]!.simulated).toEqual({ mean: 0.95, low: 0.94, high: 0.96 });
+    const { tools: without } = fakeTools();
+    const plain = await searchHeld(fakeProblem(), TARGET, without);
+    expect('plan' in plain && plain.plan.hold!.models[0]).not.toHaveProperty('simulated');
+  });
+
+  it('says what the planner says where there is no plan, and else how much is held', async () => {
+    const infeasible = { status: 'infeasible', reasons: [] } as unknown as PooledOutcome;
+    const none = fakeTools({ plans: async (problems) => problems.map(() => infeasible) });
+    expect(await searchHeld(fakeProblem(), TARGET, none.tools)).toEqual({
+      status: 'no-plan',
+      outcome: infeasible,
+    });
+    const unplanned = fakeTools({ plans: async () => [] });
+    expect(await searchHeld(fakeProblem(), TARGET, unplanned.tools)).toEqual({ status: 'unfinished' });
+    const nothing = fakeTools({}, () => 0);
+    expect(await searchHeld(fakeProblem(), TARGET, nothing.tools)).toMatchObject({
+      status: 'not-held',
+      isCut: false,
+      heldShare: 0,
+      heldRps: [0],
+      judgedBy: 'mean',
+    });
+    const unknown = fakeTools({ held: async (plans) => plans.map(() => undefined) });
+    expect(await searchHeld(fakeProblem(), TARGET, unknown.tools)).toEqual({ status: 'unfinished' });
+    // Of the asked and eleven margins, one is planned for ever.
+    const timed = fakeTools({
+      plans: async (problems) =>
+        problems.map(
+          (one, i) => (i === 3 ? { ...infeasible, limit: 'interrupted' } : fakeOutcome(one)) as PooledOutcome,
+        ),
+    });
+    expect(await searchHeld(fakeProblem(), TARGET, timed.tools)).toMatchObject({
+      status: 'held',
+      isCut: true,
+    });
+  });
+
   it('refuses a share that no runs could confirm', async () => {
     const { tools } = fakeTools();
     const outcome = await searchHeld(fakeProblem(), { ...TARGET, attainment: [0.999999] }, tools);
@@ -79,7 +141,7 @@ describe('A search for the cheapest plan that holds a rate', () => {
       if (outcome.status !== 'held') throw new Error(outcome.status);
       expect(outcome.plan.objective.value, `${rps} requests/s`).toBe(gpus);
       expect(heldBy(outcome.plan)).toBeGreaterThanOrEqual(rps);
-      expect(outcome.plan.models[0]).toMatchObject({ rps, heldRps: expect.any(Number) });
+      expect(outcome.plan.models[0]).toMatchObject({ rps, heldRps: rps });
       expect(outcome.plan.hold!.value).toBe(gpus);
       expect(outcome.plan.hold!.bound).toBeCloseTo((0.9 * rps) / 10, 9);
     }
@@ -102,6 +164,17 @@ describe('A search for the cheapest plan that holds a rate', () => {
       status: 'no-plan',
       outcome: { status: 'infeasible' },
     });
+    const asked: (number | undefined)[] = [];
+    const plans = async (problems: readonly PooledProblem[]) => {
+      for (const { models } of problems) asked.push(models[0]!.rps);
+      return problems.map(fakeOutcome);
+    };
+    await searchHeld(fakeProblem(120), TARGET, fakeTools({ plans }).tools);
+    await searchHeld(fakeProblem(105), TARGET, fakeTools({ plans }).tools);
+    // Where nine tenths are too much, a plan of these is asked for, and else one of all.
+    expect(asked).toEqual([108, 105]);
+    const over = fakeTools({ plans: async () => [] });
+    expect(await searchHeld(fakeProblem(120), TARGET, over.tools)).toEqual({ status: 'unfinished' });
     // Nine tenths of 105 are 94.5, which the GPUs serve, but no plan is made for 105.
     expect(await searchHeld(fakeProblem(105), TARGET, tools)).toMatchObject({ status: 'no-plan' });
   });
