@@ -407,6 +407,14 @@ describe('PriceConfirmation', () => {
   });
 });
 
+/** onlyOf says of plans of another margin that the time was over. */
+const onlyOf =
+  (held: HoldTools['held'], margin: number): HoldTools['held'] =>
+  async (plans) => {
+    const found = await held(plans);
+    return found.map((one, i) => (madeBy(plans[i]!.plan).margin === margin ? one : undefined));
+  };
+
 describe('confirmedPrice()', () => {
   const problem = fakeProblem(30);
   const target = { attainment: [0.9], arrivals: 'poisson', mostTrials: 8 } as const;
@@ -421,7 +429,7 @@ describe('confirmedPrice()', () => {
   const rankedIn = (asked: readonly string[]) => [...new Set(asked.map((one) => Number(one.split(' ')[1])))];
 
   it('begins with the cheapest of three plans that hold, and else with the three that come closest', async () => {
-    const holding = [0.45, 0.4, 0.3, 0.25].map((margin) => trialOf(problem, margin, 30));
+    const holding = [0.3, 0.25, 0.45, 0.4].map((margin) => trialOf(problem, margin, 30));
     const { found, asked } = await confirmedBy([...holding, trialOf(problem, 0, 29)], {
       ranked: () => 30,
       promised: () => 30,
@@ -461,7 +469,7 @@ describe('confirmedPrice()', () => {
     // Ranked by the rates, only the plan of all GPUs at a margin of a quarter holds them.
     const best: Rate = (plan) => {
       const { margin, gpus } = madeBy(plan);
-      return gpus === 10 && Math.abs(margin - 0.25) < 0.01 ? 75 : 1;
+      return gpus === 10 && Math.abs(margin - 0.25) < 0.01 ? 30 : 1;
     };
     const most = async (rates: Parameters<typeof toolsOf>[0], more = {}) =>
       confirmedBy([trialOf(problem, 0.1, 20)], rates, { plans: planner.plans, held: planner.held, ...more });
@@ -475,6 +483,8 @@ describe('confirmedPrice()', () => {
     });
     expect(found).toMatchObject({ isCut: false, isUnconfirmed: false });
     expect(found.simulated).toBeGreaterThan(0);
+    const late = await most({ ranked: best, promised: best }, { held: onlyOf(planner.held, 0.25) });
+    expect(late.found).toMatchObject({ confirmed: { moves: { moved: 0 } }, isCut: true });
     const none = await most({ ranked: () => 1, promised: () => 1 });
     expect(none.found).toMatchObject({ confirmed: undefined, isUnconfirmed: false, closestRps: [1] });
   });
