@@ -98,7 +98,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('inferline'),
     tests: [
       'test/inferline/{by-hand,coarse,estimator,floors,plan-body,plan-open}.test.ts',
-      'test/inferline/{replicas,request-queue,small-searches,together}.test.ts',
+      'test/inferline/{replicas,request-queue,senders,small-searches,together}.test.ts',
     ],
   },
   // search.test.ts runs real searches with real simulations, which take minutes.

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelineSpec, PlanServing, Profile } from '../../src/formats/index.js';
+import { estimatorOf } from '../../src/inferline/estimator.js';
 import { type ChosenFor, planAsChosen, takenOver } from '../../src/inferline/plan-again.js';
 import { planOpen } from '../../src/inferline/plan-open.js';
+import { provedCost, provedForAll } from '../../src/inferline/planner.js';
+import { planningProblemOf } from '../../src/inferline/planning.js';
 import type { OpenPlanning, PlannedOpen, ServedBySimulator } from '../../src/inferline/planning-job.js';
 import { resolveOpen } from '../../src/pipeline/index.js';
 import type { PipelinePlanBody } from '../../src/plans/index.js';
@@ -324,7 +327,9 @@ describe('planAsChosen()', () => {
   });
 
   it('proves the bound anew where the method can', async () => {
-    const spec = { planner: { method: 'inferline' } } as const;
+    // Two CPUs are busy for 480 of the 241 ms that 48 requests have, and three are needed in order of arrival.
+    const load = { arrivals: 'poisson', rps: 100, duration: '200ms' } as const;
+    const spec = { planner: { method: 'inferline' }, sloMs: 45, attainment: 0.95, load } as const;
     const untold = (plan: PipelinePlanBody) => ({ ...plan, objective: { ...plan.objective!, bound: 0.1 } });
     const kept = await again(untold, { spec });
     const anew = await again(untold, { spec }, true);
@@ -333,6 +338,22 @@ describe('planAsChosen()', () => {
     // At least one CPU is needed, and a GPU costs more.
     expect(anew.plan.objective!.bound).toBeGreaterThanOrEqual(1);
     expect(anew.plan.objective!.bound).toBeLessThanOrEqual(3);
+    const { job, tools } = askedFor({ spec });
+    const input = { problem: planningProblemOf(job.open), samples: await tools.drawn(), estimatorOf };
+    const [inOrder, forAll] = [provedCost(input), provedForAll(input)];
+    expect(anew.plan.objective!.bound).toBe(inOrder);
+    // Plans that another scheduler serves, or that were made before, have the bound of all schedulers.
+    const unnamed = { ...spec, serving: undefined as never };
+    const boundOf = async (change: Partial<PipelinePlanBody>, asked: Partial<PipelineSpec>) => {
+      const made = await again((plan) => ({ ...untold(plan), ...change }), { spec: asked }, true);
+      return made.status === 'feasible' ? made.plan.objective!.bound : made.reasons;
+    };
+    const objective = { kind: 'cost', value: 3, gap: 0, bound: forAll } as const;
+    expect(await boundOf({}, { ...spec, serving: { scheduler: 'stage-local' } })).toBe(forAll);
+    expect(await boundOf({ serving: { scheduler: 'inferline' } }, unnamed)).toBe(inOrder);
+    expect(await boundOf({ serving: { scheduler: 'inferline' }, objective }, unnamed)).toBe(forAll);
+    expect(await boundOf({ objective }, spec)).toBe(inOrder);
+    expect(forAll).toBeLessThan(inOrder);
     const exact = await again(untold, {}, true);
     expect(exact).toMatchObject({ plan: { objective: { bound: 0.1 } } });
   });

@@ -3,9 +3,11 @@ import { classBound } from '../../src/inferline/class-bound.js';
 import { searchExactly } from '../../src/inferline/exact.js';
 import { explainPipeline } from '../../src/inferline/explain.js';
 import { estimatorOf } from '../../src/inferline/index.js';
+import { initialize } from '../../src/inferline/initialize.js';
 import { planPipeline, provedCost, provedForAll } from '../../src/inferline/planner.js';
 import type { Configuration, PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { type PlannerInput, Trials } from '../../src/inferline/trials.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { everyConfiguration } from './every-configuration.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
@@ -100,6 +102,7 @@ describe('Searches of small problems', () => {
         expect.closeTo(least, 9),
         expect.closeTo(least, 9),
       ]);
+      expect([exact.finished, greedy.finished], `seed ${seed}`).toEqual([true, true]);
       expect(alone.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
       expect(greedy.hourlyCost, `seed ${seed}`).toBeGreaterThanOrEqual(least - 1e-9);
       expect(greedy.hourlyCost, `seed ${seed}`).toBeLessThanOrEqual(least * 1.5 + 1e-9);
@@ -174,5 +177,47 @@ describe('Searches of small problems', () => {
       expect(near.lowerBound, `seed ${seed}`).toBeLessThanOrEqual(least + 1e-9);
     }
     expect(seen.feasible, JSON.stringify(seen)).toBeGreaterThan(9);
+  });
+});
+
+/** Two stages in a row: the second takes three times as long, and on class b a fifth of that, for five times the price. */
+function chainOf(counts: Readonly<Record<string, number>>, slowMs = 30): PlannerInput {
+  const { graph } = readStageGraph({ stages: [{ name: 'quick', next: ['slow'] }, { name: 'slow' }] });
+  const candidates = (ms: number) => [
+    { device: 'a', batches: [1], latencyNs: Float64Array.of(1e6 * ms), hourlyCost: 1 },
+    { device: 'b', batches: [1], latencyNs: Float64Array.of(2e5 * ms), hourlyCost: 5 },
+  ];
+  const problem: PlanningProblem = {
+    graph,
+    stages: [{ candidates: candidates(10) }, { candidates: candidates(slowMs) }],
+    objectives: [{ attainment: 1, sloNs: 45e6 }],
+    counts,
+  };
+  const atNs = Float64Array.from({ length: 60 }, (_, i) => 1e7 * i);
+  return { problem, samples: [{ atNs, verdicts: [undefined, undefined] }], estimatorOf };
+}
+
+describe('Two stages on one class', () => {
+  it('share its devices by what each needs', () => {
+    const onA = ({ problem, ...rest }: PlannerInput): PlannerInput => {
+      const stages = problem.stages.map(({ candidates }) => ({ candidates: candidates.slice(0, 1) }));
+      return { ...rest, problem: { ...problem, stages } };
+    };
+    const begun = (counts: Readonly<Record<string, number>>) =>
+      initialize(new Trials(onA(chainOf(counts)))).map(({ replicas }) => [...replicas]);
+    expect(begun({ a: 4 })[0]).toEqual([1, 3]);
+    expect(begun({ a: 3 })).toEqual([]);
+    expect(begun({}).length).toBe(3);
+  });
+
+  it('have a bound that counts the devices of all stages', () => {
+    const bound = (counts: Readonly<Record<string, number>>) =>
+      classBound(new Trials(chainOf(counts)), 'nothing');
+    expect(bound({})).toBe(4);
+    // Of three devices, either stage has some, and the other one is on the dear class.
+    expect(bound({ a: 3 })).toBe(1 + 5);
+    expect(bound({ a: 0 })).toBe(10);
+    expect(bound({ a: 0, b: 1 })).toBe(Number.POSITIVE_INFINITY);
+    expect(planPipeline(chainOf({ a: 3 }), 'exact')).toMatchObject({ status: 'feasible', hourlyCost: 6 });
   });
 });
