@@ -97,7 +97,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   inferline: {
     sources: sourcesOf('inferline'),
     tests: [
-      'test/inferline/{by-hand,coarse,estimator,floors,plan-body,plan-open}.test.ts',
+      'test/inferline/{by-hand,coarse,estimator,floors,limits,plan-body,plan-open}.test.ts',
       'test/inferline/{replicas,request-queue,senders,small-searches,together}.test.ts',
     ],
   },

@@ -176,6 +176,64 @@ describe('planOpen()', () => {
     for (const plan of [byDefault, local, inOrder]) expect(plan.hourlyCost).toBe(3);
   });
 
+  it('takes the next scheduler where that loses less of the sample than the default', async () => {
+    const dropped = async (drops: Readonly<Record<string, number>>, more: Partial<PipelineSpec> = {}) => {
+      const simulated: ServedBySimulator =
+        (_plan, _names, { scheduler }) =>
+        (sample) =>
+          sample.atNs.map((_, i) => (i < (drops[scheduler] ?? 0) ? Number.POSITIVE_INFINITY : MS));
+      const spec = { serving: undefined as never, attainment: 0.9, ...more };
+      return feasible(await planned({ spec, simulated })).plan.serving?.scheduler;
+    };
+    expect(await dropped({ 'room-first': 1 })).toBe('stage-local');
+    expect(await dropped({ 'room-first': 2, 'stage-local': 1 })).toBe('stage-local');
+    expect(await dropped({ 'room-first': 1, 'stage-local': 1 })).toBe('room-first');
+    expect(await dropped({ 'room-first': 1, 'stage-local': 2 })).toBe('room-first');
+    expect(await dropped({ 'room-first': 6, 'stage-local': 5 })).toBe('stage-local');
+    expect(await dropped({ 'room-first': 6, 'stage-local': 6 })).toBe('inferline');
+    // Two CPUs fall 1 ms behind with each request, so that 35 of 50 are in time in order of arrival too.
+    const load = { arrivals: 'poisson', rps: 100, duration: '200ms' } as const;
+    const late = { load, sloMs: 45, attainment: 0.7 };
+    expect(await dropped({ 'room-first': 14 }, late)).toBe('room-first');
+  });
+
+  it('has the figures of each application', async () => {
+    const applications = [
+      { name: 'fast', share: 0.5, sloMs: 12 },
+      { name: 'slow', share: 0.5, sloMs: 30 },
+    ];
+    const { job, tools } = askedFor({ spec: { applications, sloMs: undefined as never } });
+    const drawn = async () =>
+      (await tools.drawn()).map((sample) => ({
+        ...sample,
+        applications: Uint8Array.from(sample.atNs, (_, i) => i % 2),
+      }));
+    const { plan } = feasible(await planOpen(job, { ...tools, drawn }, () => false));
+    const figures = { requests: 50, attainment: 1, leastAttainment: 1, p50Ms: 10, p95Ms: 10, p99Ms: 10 };
+    expect(plan.applications).toEqual(applications.map((one) => ({ ...one, sample: figures })));
+    const onlySlow = async () =>
+      (await tools.drawn()).map((sample) => ({ ...sample, applications: new Uint8Array(50).fill(1) }));
+    const other = feasible(await planOpen(job, { ...tools, drawn: onlySlow }, () => false));
+    expect(other.plan.applications![0]!.sample).toEqual({ requests: 0, attainment: 1, leastAttainment: 1 });
+    expect(other.plan.sample!.sha256).not.toBe(plan.sample!.sha256);
+  });
+
+  it('says of plans in order of arrival alone that there is none, where others may hold', async () => {
+    const load = { arrivals: 'poisson', rps: 100, duration: '200ms' } as const;
+    const asked = { load, sloMs: 45, attainment: 0.95 };
+    const counts = { cpu: 2, gpu: 0 };
+    const answer = await planned({ counts, spec: { ...asked, serving: { scheduler: 'stage-local' } } });
+    expect(answer).toMatchObject({
+      status: 'infeasible',
+      isProved: false,
+      reasons: [{ text: expect.stringMatching(/^no plan that is served in order of arrival .*: /) }],
+    });
+    expect(await planned({ counts, spec: asked })).toMatchObject({ status: 'infeasible', isProved: true });
+    const few = { cpu: 1, gpu: 0 };
+    const none = await planned({ counts: few, spec: { ...asked, serving: { scheduler: 'stage-local' } } });
+    expect(none).toMatchObject({ status: 'infeasible', isProved: true });
+  });
+
   it('counts what the scheduler drops and at which stage requests miss', async () => {
     const simulated: ServedBySimulator = () => (sample, _draw, misses) => {
       if (misses !== undefined) misses[0]! += 1;
@@ -257,7 +315,9 @@ describe('planOpen() where batches may wait for links', () => {
   ) => planned({ stages: TWO, spec: { sloMs: 40, ...spec }, networkGbps: 0.001, simulated }, more);
 
   it('plans again for longer transfers until the simulator holds the sample', async () => {
-    const { plan } = feasible(await linked(AT_ONCE));
+    const { plan, explanation } = feasible(await linked(AT_ONCE, {}, { explain: true }));
+    // What a change brings is asked of the simulator too.
+    expect(explanation!.stages.map(({ oneMore }) => oneMore)).toEqual([[1], [1]]);
     expect(plan.sample!.attainment).toBe(1);
     expect(plan.hourlyCost).toBeLessThanOrEqual(7);
     const least = plan.stages.reduce((sum, { replicas }) => sum + replicas, 0);
