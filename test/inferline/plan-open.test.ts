@@ -334,6 +334,24 @@ describe('planOpen() where batches may wait for links', () => {
     } else expect(answer).toMatchObject({ status: 'undecided', reasons: [{ code: 'links-too-busy' }] });
   });
 
+  it('has transfers that take the time of all rows of a batch on a link', () => {
+    const { open } = askedFor({ stages: TWO, networkGbps: 0.001 }).job;
+    const { transferNs, graph } = planningProblemOf(open);
+    const sent = (rows: number, toDevice = 'gpu') =>
+      transferNs?.({ from: 0, edge: graph.edges[0]![0]!, fromDevice: 'cpu', toDevice, rows });
+    // A row has four floats, which take 128 µs at 1 Mbit/s.
+    expect([sent(1), sent(2), sent(3, 'cpu')]).toEqual([128_000, 256_000, 384_000]);
+    expect(
+      planningProblemOf(askedFor({ stages: TWO }).job.open).transferNs?.({
+        from: 0,
+        edge: graph.edges[0]![0]!,
+        fromDevice: 'cpu',
+        toDevice: 'gpu',
+        rows: 2,
+      }),
+    ).toBe(0);
+  });
+
   it('names the link in the way where nothing holds it', async () => {
     const never: ServedBySimulator = () => (sample) => sample.atNs.map((_, i) => (i < 10 ? 41 * MS : MS));
     const answer = await linked(never);
