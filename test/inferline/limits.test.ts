@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { classBound } from '../../src/inferline/class-bound.js';
 import { estimatorOf } from '../../src/inferline/index.js';
 import { initialize } from '../../src/inferline/initialize.js';
 import { planPipeline } from '../../src/inferline/planner.js';
@@ -248,5 +249,57 @@ describe('initialize()', () => {
     const either: Stage = { ms: { b: [5], a: [10] } };
     const options = initialize(new Trials(chainOf([either, either], { counts: { b: 1 }, ...slo(90) })));
     expect([...options[0]!.candidate].toSorted()).toEqual([0, 1]);
+  });
+});
+
+describe('classBound()', () => {
+  const bound = (input: PlannerInput) => classBound(new Trials(input), 'nothing');
+
+  it('leaves a stage the time that the classes of the others leave it', () => {
+    // Sixty requests come at once. Behind 2 ms of b, a replica of a serves thirty within 905 ms, and behind 10 ms of a 29.
+    const asked = (sloMs: number) => chainOf([QUICK, SLOW], { everyMs: 0, ...slo(sloMs) });
+    expect(bound(asked(905))).toBe(1 + 3);
+    expect(bound(asked(910))).toBe(1 + 2);
+    // So it is with what comes after a stage.
+    const reversed = (sloMs: number) => chainOf([SLOW, QUICK], { everyMs: 0, ...slo(sloMs) });
+    expect([bound(reversed(905)), bound(reversed(910))]).toEqual([4, 3]);
+  });
+
+  it('leaves out classes that are too slow together, where too many requests take both', () => {
+    expect(bound(chainOf([QUICK, SLOW], slo(40)))).toBe(1 + 3);
+    expect(bound(chainOf([QUICK, SLOW], slo(39)))).toBe(1 + 5);
+    expect(bound(chainOf([QUICK, SLOW], slo(15)))).toBe(5 + 5);
+    expect(bound(chainOf([QUICK, SLOW], slo(7)))).toBe(Number.POSITIVE_INFINITY);
+    // Half of the requests end at the first stage.
+    const half = (attainment: number) => {
+      const { problem, samples, ...rest } = chainOf([QUICK, SLOW], {
+        objectives: [{ attainment, sloNs: 39 * MS }],
+      });
+      const next = [{ to: 's1', probability: 0.5 }];
+      const { graph } = readStageGraph({ stages: [{ name: 's0', next }, { name: 's1' }] });
+      const verdicts = [Int32Array.from(samples[0]!.atNs, (_, i) => i % 2), undefined];
+      return { ...rest, problem: { ...problem, graph }, samples: [{ ...samples[0]!, verdicts }] };
+    };
+    expect(bound(half(0.5))).toBe(1 + 1);
+    expect(bound(half(0.6))).toBe(1 + 5);
+  });
+
+  it('asks the Estimator about the first stage, and counts no estimate', () => {
+    // Two replicas that take 10 ms fall behind by 1 ms with each request. Of sixty, all but six must be within 45 ms: in
+    // sum they have the time, and one after another only the first 36 do.
+    const asked = (sloMs: number, more: Partial<Stage> = {}, counts = {}) =>
+      chainOf([{ ms: { a: [10] }, ...more }], {
+        everyMs: 4,
+        counts,
+        objectives: [{ attainment: 0.9, sloNs: sloMs * MS }],
+      });
+    const trials = new Trials(asked(45));
+    expect(classBound(trials, 'nothing')).toBe(2);
+    expect(classBound(trials)).toBe(3);
+    expect(trials.estimates).toBe(0);
+    expect(classBound(new Trials(asked(62)))).toBe(2);
+    expect(classBound(new Trials(asked(61)))).toBe(3);
+    expect(classBound(new Trials(asked(45, { replicas: 2 })))).toBe(Number.POSITIVE_INFINITY);
+    expect(classBound(new Trials(asked(45, {}, { a: 2 })))).toBe(Number.POSITIVE_INFINITY);
   });
 });
