@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classBound } from '../../src/inferline/class-bound.js';
 import { estimatorOf } from '../../src/inferline/index.js';
 import { initialize } from '../../src/inferline/initialize.js';
+import { thinned } from '../../src/inferline/linked.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem } from '../../src/inferline/problem.js';
 import { type PlannerInput, Trials } from '../../src/inferline/trials.js';
@@ -246,6 +247,12 @@ describe('initialize()', () => {
       [2, 1],
       [1, 2],
     ]);
+    // Of no use would be a larger batch of a stage on another class.
+    const dear: Stage = { ms: { b: [10, 12] } };
+    expect(begun([dear, paired, paired], { a: 3 })[0]).toEqual([
+      [1, 2, 1],
+      [2, 1, 2],
+    ]);
     const either: Stage = { ms: { b: [5], a: [10] } };
     const options = initialize(new Trials(chainOf([either, either], { counts: { b: 1 }, ...slo(90) })));
     expect([...options[0]!.candidate].toSorted()).toEqual([0, 1]);
@@ -301,5 +308,60 @@ describe('classBound()', () => {
     expect(classBound(new Trials(asked(61)))).toBe(3);
     expect(classBound(new Trials(asked(45, { replicas: 2 })))).toBe(Number.POSITIVE_INFINITY);
     expect(classBound(new Trials(asked(45, {}, { a: 2 })))).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('A stage whose pairs take less time than single rows', () => {
+  it('is planned by a search over all choices, as more replicas miss what one meets', () => {
+    // A replica that is busy for 10 ms finds two requests, which take 4 ms together: two of three are within 9 ms.
+    const input = chainOf([{ ms: { a: [10, 4] } }], {
+      everyMs: 5,
+      objectives: [{ attainment: 0.6, sloNs: 9 * MS }],
+    });
+    expect(initialize(new Trials(input))).toEqual([]);
+    for (const method of ['inferline', 'exact'] as const)
+      expect(planPipeline(input, method), method).toMatchObject({
+        status: 'feasible',
+        hourlyCost: 1,
+        configuration: { batch: Int32Array.of(2), replicas: Int32Array.of(1) },
+      });
+  });
+});
+
+describe('thinned()', () => {
+  const thinnedTo = (
+    meets: (replicas: readonly number[]) => boolean,
+    stages: readonly Stage[] = [QUICK, SLOW],
+  ) => {
+    const asked: string[] = [];
+    const runs = {
+      stopped: false,
+      meets: ({ replicas }: { readonly replicas: Int32Array }) => {
+        asked.push(replicas.join());
+        return meets([...replicas]);
+      },
+    };
+    const begin = {
+      candidate: Int32Array.of(0, 0),
+      batch: Int32Array.of(1, 1),
+      replicas: Int32Array.of(3, 5),
+    };
+    const found = thinned(new Trials(chainOf(stages)), begin, runs as never);
+    return { replicas: [...found.replicas], asked };
+  };
+
+  it('takes replicas away one by one, down to those that are proved to be needed', () => {
+    expect(thinnedTo(() => true)).toEqual({ replicas: [1, 3], asked: ['2,5', '1,5', '1,4', '1,3'] });
+    expect(thinnedTo(([first]) => first! > 1)).toEqual({
+      replicas: [2, 3],
+      asked: ['2,5', '1,5', '2,4', '2,3'],
+    });
+    expect(thinnedTo(() => false)).toEqual({ replicas: [3, 5], asked: ['2,5', '3,4'] });
+  });
+
+  it('begins with the dearest, and leaves what the spec fixes', () => {
+    const dear: Stage = { ms: { b: [30] } };
+    expect(thinnedTo(() => true, [QUICK, dear]).asked).toEqual(['3,4', '3,3', '2,3', '1,3']);
+    expect(thinnedTo(() => true, [{ ...QUICK, replicas: 3 }, SLOW]).replicas).toEqual([3, 3]);
   });
 });

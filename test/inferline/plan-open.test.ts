@@ -159,6 +159,15 @@ describe('planOpen()', () => {
     expect(stopped).toMatchObject({ status: 'undecided', limit: 'time' });
   });
 
+  it('is planned for a shorter SLO where replicas of the same class do not help', async () => {
+    const onGpu: ServedBySimulator = (plan) => (sample) =>
+      sample.atNs.map(() => (plan.stages[0]!.device === 'gpu' ? MS : 13 * MS));
+    const serving = { scheduler: 'stage-local' } as const;
+    // In three quarters of 12 ms, no CPU answers.
+    const { plan } = feasible(await planned({ spec: { serving }, simulated: onGpu }));
+    expect(plan.stages).toMatchObject([{ device: 'gpu', replicas: 1 }]);
+  });
+
   it('serves by what holds the sample and loses least, where nobody names a scheduler', async () => {
     const unnamed = async (simulated: ServedBySimulator) =>
       feasible(await planned({ spec: { serving: undefined as never }, simulated })).plan;
@@ -295,6 +304,14 @@ describe('planOpen()', () => {
     });
     expect(plan).not.toHaveProperty('objective');
     expect([finished, estimates, explanation!.path]).toEqual([true, 0, []]);
+    // Within any 13 ms, four requests come, and 49 in 196 ms.
+    const cpu = { stages: [{ name: 's', profile: 's.json', devices: ['cpu'] }], sloMs: 13 };
+    const boxes = async (method: 'coarse-mean' | 'coarse-peak') => {
+      const { stages, sloMs } = cpu;
+      return feasible(await planned({ stages, spec: { planner: { method }, sloMs } })).plan.stages[0]!
+        .replicas;
+    };
+    expect([await boxes('coarse-mean'), await boxes('coarse-peak')]).toEqual([3, 4]);
     expect(await coarse('coarse-peak', { sloMs: 1 })).toMatchObject({
       status: 'infeasible',
       reasons: [{ code: 'slo-too-short' }],
@@ -362,7 +379,9 @@ describe('planOpen() where batches may wait for links', () => {
         stages: ['a'],
         sloMs: 40,
         attainment: 1,
-        text: expect.stringContaining('80 %'),
+        text: expect.stringContaining(
+          'requests/s, and 80 % of a draw of the load are in time, where 100 % must be',
+        ),
       },
     ]);
     expect(answer).not.toHaveProperty('limit');

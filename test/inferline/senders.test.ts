@@ -133,6 +133,12 @@ describe('What a sample asks of a stage', () => {
     expect(relaxed.stageNs).toEqual([10, 10, 10]);
     // On the way to c, a row takes 100 ns at least.
     expect(relaxed.edgeNs).toEqual([[1, 100], [], []]);
+    const sent = (fromDevice: string, toDevice: string, k = 1) =>
+      relaxed.problem.transferNs!({ from: 0, edge: graph.edges[0]![k]!, fromDevice, toDevice, rows: 2 });
+    const floor = relaxed.problem.stages[0]!.candidates.at(-1)!.device;
+    expect([sent('cpu', 'gpu'), sent('cpu', floor), sent(floor, 'gpu'), sent(floor, floor, 0)]).toEqual([
+      600, 100, 100, 1,
+    ]);
     expect(demandsOf(relaxed, { atNs, verdicts })).toEqual([
       {
         visits: 4,
