@@ -373,6 +373,52 @@ describe('Classes of a spec of two models', () => {
     });
   });
 
+  it('are compared by what is searched, and the bound of a plan is that of all of them', () => {
+    /** B takes half of the time of A, or twice of it, and has another price. */
+    const both = (factor: number, hourlyCost: number, counts: readonly [number, number] = [5, 5]) => {
+      const profiles = FILES.profiles.map(({ path, profile }, i) => {
+        const us = (factor * profile.devices.A!.blockLatencyUs[1]![1]![0]!) as number;
+        const devices = { ...profile.devices, B: { blockLatencyUs: { 1: { 1: [us] } } } };
+        return { path, profile: profileOf(i, { devices }) };
+      });
+      const [a, b] = counts;
+      return {
+        profiles,
+        cluster: { devices: { A: { count: a, hourlyCost: 3 }, B: { count: b, hourlyCost } } },
+      };
+    };
+    const load = { maxRps: 1000, ranges: 1 };
+    const asked = (objective: 'cost' | 'devices') => ({
+      slo: { accuracy: 0.95 },
+      load,
+      planner: { method: 'gears', objective } as const,
+    });
+    // The cascade keeps 2.6 devices of A busy, and half or twice as many of B.
+    const costs = (factor: number, hourlyCost: number) => {
+      const { objective, stages } = planOf(asked('cost'), both(factor, hourlyCost, [9, 9]));
+      return [stages[0]!.device, objective.value, objective.bound];
+    };
+    expect(costs(0.5, 4)).toEqual(['B', 8, 8]);
+    expect(costs(0.5, 5)).toEqual(['A', 9, 9]);
+    expect(costs(2, 1)).toEqual(['B', 6, 6]);
+    const devices = (factor: number) => {
+      const { objective, stages } = planOf(asked('devices'), both(factor, 3, [9, 9]));
+      return [stages[0]!.device, objective.value, objective.bound];
+    };
+    expect([devices(0.5), devices(2)]).toEqual([
+      ['B', 2, 2],
+      ['A', 3, 3],
+    ]);
+    // One device of A keeps up with neither cascade nor the second model, and B with all.
+    const accurate = planOf({ load }, both(0.5, 3, [1, 5]));
+    expect(accurate).toMatchObject({ status: 'optimal', accuracy: 1, objective: { value: 1, bound: 1 } });
+    expect(accurate.stages[0]!.device).toBe('B');
+    const first = planOf({ load }, both(2, 3, [5, 1]));
+    expect([first.stages[0]!.device, first.accuracy]).toEqual(['A', 1]);
+    const quick = planOf({ slo: { accuracy: 0.9 } }, both(0.5, 3));
+    expect([quick.stages[0]!.device, quick.objective.value]).toEqual(['B', 2]);
+  });
+
   it('are left out where models were not profiled, do not fit, or no device is free', () => {
     const devices = (more: object) => ({ cluster: { devices: { ...clusterOf(2).devices, ...more } } });
     expect(resolved(devices({ B: { count: 1 } }))).toMatchObject({
