@@ -166,7 +166,7 @@ describe('servingFaults()', () => {
       '/serving/scheduler reservation with tables=busy-until replays the published simulator, and is only simulated',
     ]);
     const replaying = { name: 'reservation', policy: { tables: 'busy-until' } } as never;
-    expect(replayFaults(replaying).map(({ path }) => path)).toEqual(['--scheduler']);
+    expect(replayFaults(replaying).map(({ path }) => path)).toEqual(['`scheduler`']);
     expect(replayFaults({ name: 'reservation', policy: { tables: 'gaps' } } as never)).toEqual([]);
   });
 });
