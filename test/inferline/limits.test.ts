@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { classBound } from '../../src/inferline/class-bound.js';
+import { planCoarsely } from '../../src/inferline/coarse.js';
 import { estimatorOf } from '../../src/inferline/index.js';
 import { initialize } from '../../src/inferline/initialize.js';
 import { thinned } from '../../src/inferline/linked.js';
@@ -181,6 +182,7 @@ describe('A pipeline whose servers are too few', () => {
       serve,
       tellsSlo: false,
     });
+    expect(planPipeline(sending(790 / 120, { a: 1 }), 'exact').status).toBe('feasible');
     expect(infeasible(sending(7, { a: 1 })).reasons).toEqual([{ code: 'too-few-servers', classes: ['a'] }]);
     expect(planPipeline(sending(6.5, { a: 1 }), 'exact').status).toBe('feasible');
     expect(planPipeline(sending(7, { a: 2 }), 'exact').status).toBe('feasible');
@@ -363,5 +365,24 @@ describe('thinned()', () => {
     const dear: Stage = { ms: { b: [30] } };
     expect(thinnedTo(() => true, [QUICK, dear]).asked).toEqual(['3,4', '3,3', '2,3', '1,3']);
     expect(thinnedTo(() => true, [{ ...QUICK, replicas: 3 }, SLOW]).replicas).toEqual([3, 3]);
+  });
+});
+
+describe('planCoarsely()', () => {
+  it('counts the devices of each class that its boxes need', () => {
+    // A box has one device of each class, and three of them serve the 250 requests that come in a second.
+    const stages: Stage[] = [{ ms: { a: [10], b: [20] } }, { ms: { a: [20], b: [10] } }];
+    const planned = (counts: Readonly<Record<string, number>>) => {
+      const { problem, samples } = chainOf(stages, { everyMs: 4, counts });
+      return planCoarsely(problem, samples, 'mean');
+    };
+    expect(planned({ a: 3, b: 3 })).toMatchObject({
+      status: 'feasible',
+      configuration: { candidate: Int32Array.of(0, 1), replicas: Int32Array.of(3, 3) },
+    });
+    expect(planned({ a: 2, b: 3 })).toEqual({
+      status: 'infeasible',
+      reasons: [{ code: 'too-few-devices', device: 'a', needed: 3, count: 2 }],
+    });
   });
 });
