@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CascadeSpec } from '../../src/formats/index.js';
+import { questionOf, solvedFamily, writtenPlan } from '../../src/gearplan/family-question.js';
 import {
   type CascadeFiles,
   cascadeOf,
@@ -13,6 +14,7 @@ import {
   type SimulateGears,
 } from '../../src/gearplan/index.js';
 import { gearsNotHeldReasons } from '../../src/gearplan/no-plan.js';
+import type { ClassProblem } from '../../src/gearplan/resolve.js';
 import type { GearMethod } from '../../src/gearplan/scope.js';
 import { spaceOf } from '../../src/gearplan/search-space.js';
 import { answerTo, clusterOf, evenly, FILES, profileOf, questionAbout, SPEC } from './two-models.js';
@@ -119,6 +121,23 @@ describe('A plan of two models', () => {
     });
     const counted = { ...asked, planner: { method: 'gears', objective: 'devices' } as const };
     expect(planOf(counted, { cluster: clusterOf(5) }).objective).toMatchObject({ value: 3, bound: 3 });
+  });
+
+  it('has no gap where its bound is reached and not proved, and else one', () => {
+    const question = questionAbout({});
+    const [of] = question.resolved.classes as [ClassProblem];
+    const answer = solvedFamily(question, of, questionOf(question, of));
+    if (!('solution' in answer)) throw new Error(answer.status);
+    const { solution } = answer;
+    const objectiveBy = (status: 'optimal' | 'feasible', value: number) =>
+      writtenPlan(question, of, { solution: { ...solution, value }, status }).objective;
+    expect(objectiveBy('optimal', 1)).toMatchObject({ value: 1, bound: 1, gap: 0 });
+    expect(objectiveBy('feasible', 1)).not.toHaveProperty('gap');
+    expect(objectiveBy('feasible', 0.8)).toMatchObject({
+      value: 0.8,
+      bound: 1,
+      gap: expect.closeTo(0.25, 9),
+    });
   });
 
   it('puts devices on servers, and writes tensors and marks of models', () => {
