@@ -42,23 +42,23 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     sources: sourcesOf('serving'),
     tests: ['test/serving/**/!(random-plans|recovery|stage-local|reactive|fifo|reservation|golden).test.ts'],
   },
-  // Tests in which whole loads are served take a minute. What runs in threads is the built code, which no mutant reaches.
+  // test/api/simulate.test.ts runs whole commands for ten seconds. What runs in threads is the built code, which no mutant reaches.
   simulation: {
     sources: sourcesOf('simulation'),
-    tests: [
-      'test/simulation/**/!(pipeline-overload|rates).test.ts',
-      'test/api/simulate{,-gears,-workflows}.test.ts',
-    ],
+    tests: ['test/simulation/**/*.test.ts', 'test/api/simulate-{gears,workflows}.test.ts'],
     built: true,
   },
   // What plans say of their parts is tested where it is used: as an engine's graph, and in a simulation.
   plans: {
     sources: sourcesOf('plans'),
     tests: [
-      'test/plans/**/!(contradictions).test.ts',
+      'test/plans/**/*.test.ts',
       'test/deploy/engine-graph.test.ts',
       'test/deploy/targets/ray-serve/ray-serve.test.ts',
+      'test/{pipeline/{given,standby,unequal},serving/{part,topology}}.test.ts',
+      'test/report/{diff,kinds/{kinds,pipeline}}.test.ts',
       'test/simulation/pipelines.test.ts',
+      'test/simulator/{standby,weights}.test.ts',
     ],
     built: true,
   },
@@ -74,7 +74,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...sourcesOf('programs'),
       '!src/programs/{attribution,handed-in,program,program-thread,program-worker}.ts',
     ],
-    tests: ['test/programs/**/!(many-runs|replays|mistakes|page|program).test.ts'],
+    tests: ['test/programs/**/!(many-runs|replays|mistakes).test.ts'],
     built: true,
   },
   // Tests that start servers or run models stay out, as those do whose drivers take seconds: serve.ts and http-servers.ts
@@ -90,16 +90,18 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     built: true,
   },
   // evaluated.test.ts plans again for every changed figure of a plan, so that its source stays out with it.
-  // The other files left out compare whole searches with brute force, for up to 20 s; small cases of them stay.
+  // The other files left out compare whole searches with brute force, for seconds; small-spaces.test.ts has small cases.
   gearplan: {
     sources: [...sourcesOf('gearplan'), '!src/gearplan/evaluated.ts'],
     tests: ['test/gearplan/!(answer|evaluated|frontier|placement-solver|planner).test.ts'],
   },
-  // The files left out plan hundreds of random problems or measure whole searches, which takes minutes with mutants in.
+  // The files left out plan tens of random problems each: small-searches.test.ts has what they try, in problems of which
+  // all configurations are tried.
   inferline: {
     sources: sourcesOf('inferline'),
     tests: [
-      'test/inferline/!(class-bound|class-counts|exact|fixed-batches|greedy|infeasible|least-slo|planner).test.ts',
+      'test/inferline/{by-hand,coarse,estimator,floors,limits,plan-body,plan-open}.test.ts',
+      'test/inferline/{replicas,request-queue,senders,small-searches,together}.test.ts',
     ],
   },
   // search.test.ts runs real searches with real simulations, which take minutes.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CascadeSpec } from '../../src/formats/index.js';
+import { questionOf, solvedFamily, writtenPlan } from '../../src/gearplan/family-question.js';
 import {
   type CascadeFiles,
   cascadeOf,
@@ -13,6 +14,7 @@ import {
   type SimulateGears,
 } from '../../src/gearplan/index.js';
 import { gearsNotHeldReasons } from '../../src/gearplan/no-plan.js';
+import type { ClassProblem } from '../../src/gearplan/resolve.js';
 import type { GearMethod } from '../../src/gearplan/scope.js';
 import { spaceOf } from '../../src/gearplan/search-space.js';
 import { answerTo, clusterOf, evenly, FILES, profileOf, questionAbout, SPEC } from './two-models.js';
@@ -119,6 +121,23 @@ describe('A plan of two models', () => {
     });
     const counted = { ...asked, planner: { method: 'gears', objective: 'devices' } as const };
     expect(planOf(counted, { cluster: clusterOf(5) }).objective).toMatchObject({ value: 3, bound: 3 });
+  });
+
+  it('has no gap where its bound is reached and not proved, and else one', () => {
+    const question = questionAbout({});
+    const [of] = question.resolved.classes as [ClassProblem];
+    const answer = solvedFamily(question, of, questionOf(question, of));
+    if (!('solution' in answer)) throw new Error(answer.status);
+    const { solution } = answer;
+    const objectiveBy = (status: 'optimal' | 'feasible', value: number) =>
+      writtenPlan(question, of, { solution: { ...solution, value }, status }).objective;
+    expect(objectiveBy('optimal', 1)).toMatchObject({ value: 1, bound: 1, gap: 0 });
+    expect(objectiveBy('feasible', 1)).not.toHaveProperty('gap');
+    expect(objectiveBy('feasible', 0.8)).toMatchObject({
+      value: 0.8,
+      bound: 1,
+      gap: expect.closeTo(0.25, 9),
+    });
   });
 
   it('puts devices on servers, and writes tensors and marks of models', () => {
@@ -371,6 +390,52 @@ describe('Classes of a spec of two models', () => {
     expect(resolved({ profiles: [profiles[0]!, profiles[0]!] })).toMatchObject({
       classes: [{ order: [0, 1] }],
     });
+  });
+
+  it('are compared by what is searched, and the bound of a plan is that of all of them', () => {
+    /** B takes half of the time of A, or twice of it, and has another price. */
+    const both = (factor: number, hourlyCost: number, counts: readonly [number, number] = [5, 5]) => {
+      const profiles = FILES.profiles.map(({ path, profile }, i) => {
+        const us = (factor * profile.devices.A!.blockLatencyUs[1]![1]![0]!) as number;
+        const devices = { ...profile.devices, B: { blockLatencyUs: { 1: { 1: [us] } } } };
+        return { path, profile: profileOf(i, { devices }) };
+      });
+      const [a, b] = counts;
+      return {
+        profiles,
+        cluster: { devices: { A: { count: a, hourlyCost: 3 }, B: { count: b, hourlyCost } } },
+      };
+    };
+    const load = { maxRps: 1000, ranges: 1 };
+    const asked = (objective: 'cost' | 'devices') => ({
+      slo: { accuracy: 0.95 },
+      load,
+      planner: { method: 'gears', objective } as const,
+    });
+    // The cascade keeps 2.6 devices of A busy, and half or twice as many of B.
+    const costs = (factor: number, hourlyCost: number) => {
+      const { objective, stages } = planOf(asked('cost'), both(factor, hourlyCost, [9, 9]));
+      return [stages[0]!.device, objective.value, objective.bound];
+    };
+    expect(costs(0.5, 4)).toEqual(['B', 8, 8]);
+    expect(costs(0.5, 5)).toEqual(['A', 9, 9]);
+    expect(costs(2, 1)).toEqual(['B', 6, 6]);
+    const devices = (factor: number) => {
+      const { objective, stages } = planOf(asked('devices'), both(factor, 3, [9, 9]));
+      return [stages[0]!.device, objective.value, objective.bound];
+    };
+    expect([devices(0.5), devices(2)]).toEqual([
+      ['B', 2, 2],
+      ['A', 3, 3],
+    ]);
+    // One device of A keeps up with neither cascade nor the second model, and B with all.
+    const accurate = planOf({ load }, both(0.5, 3, [1, 5]));
+    expect(accurate).toMatchObject({ status: 'optimal', accuracy: 1, objective: { value: 1, bound: 1 } });
+    expect(accurate.stages[0]!.device).toBe('B');
+    const first = planOf({ load }, both(2, 3, [5, 1]));
+    expect([first.stages[0]!.device, first.accuracy]).toEqual(['A', 1]);
+    const quick = planOf({ slo: { accuracy: 0.9 } }, both(0.5, 3));
+    expect([quick.stages[0]!.device, quick.objective.value]).toEqual(['B', 2]);
   });
 
   it('are left out where models were not profiled, do not fit, or no device is free', () => {

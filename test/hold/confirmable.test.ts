@@ -43,6 +43,12 @@ describe('confirmableShares()', () => {
     ]);
     const long = models.map((model) => ({ ...model, sloUs: 2e6 }));
     expect(confirmableShares(within(problem, long), 500)[0]).toBeCloseTo(faultless(8 * 132_000), 12);
+    const priced = models.map((model) => ({ ...model, rps: 2000, sloUs: 2e6 }));
+    const asked = within(problem, priced);
+    const cost = { ...asked, planner: { ...asked.planner, objective: 'cost' as const } };
+    // Sixty SLOs of two seconds have 240,000 requests, whatever they cost.
+    for (const most of [1, 500])
+      expect(confirmableShares(cost, most)[0]).toBeCloseTo(faultless(8 * 264_000), 12);
     const two = randomProblem(3, SHAPE);
     for (const share of confirmableShares(two, 1)) expect(share).toBeCloseTo(faultless(8 * 440_000), 12);
   });

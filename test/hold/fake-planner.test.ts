@@ -1,104 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type HeldRates, type HoldProgress, type HoldTools, searchHeld } from '../../src/hold/index.js';
+import { searchHeld } from '../../src/hold/index.js';
 import { asAsked, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import { heldShareOf, leastPerWeight } from '../../src/hold/trial.js';
 import { askedShare, heldValue } from '../../src/hold/value.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../../src/milp/index.js';
-
-/** Made is a plan of the fake planner: so many GPUs, each with 10 requests/s less the margin. */
-interface Made {
-  readonly margin: number;
-  readonly gpus: number;
-}
-
-const GPUS = 10;
-const RPS_PER_GPU = 10;
-
-/** problemOf asks for the most requests of one model, or for the fewest GPUs for a rate. GPUs stay where they are. */
-function problemOf(rps?: number): PooledProblem {
-  const profile = { devices: {}, blocks: [] };
-  const model = {
-    name: 'm',
-    spec: {},
-    profile,
-    classes: [],
-    sloUs: 100_000,
-    sloMarginUs: 10_000,
-    batchFormation: 'none',
-    weight: 1,
-    rps,
-    minShare: { some: 0.1 },
-  };
-  const objective = rps === undefined ? 'throughput' : 'cost';
-  return { models: [model], planner: { objective }, cluster: { devices: {} } } as unknown as PooledProblem;
-}
-
-const rateOf = ({ margin, gpus }: Made) => gpus * RPS_PER_GPU * (1 - margin);
-const marginOf = ({ sloMarginUs, sloUs }: ProblemModel) => sloMarginUs / sloUs;
-
-/** made is how the fake planner plans: all GPUs for the most requests, or as few as serve the rate. */
-function made({ models: [model] }: PooledProblem): Made | undefined {
-  const margin = marginOf(model!);
-  if (model!.rps === undefined) return { margin, gpus: GPUS };
-  const gpus = Math.ceil(model!.rps / (RPS_PER_GPU * (1 - margin)) - 1e-9);
-  return gpus <= GPUS ? { margin, gpus } : undefined;
-}
-
-function outcomeOf(problem: PooledProblem): PooledOutcome {
-  const found = made(problem);
-  const [model] = problem.models;
-  if (found === undefined) return { status: 'infeasible', reasons: [] } as unknown as PooledOutcome;
-  const throughputRps = rateOf(found);
-  const value = model!.rps === undefined ? throughputRps / model!.weight : found.gpus;
-  const planned = { name: 'm', throughputRps, sloMs: 100, weight: model!.weight, rps: model!.rps };
-  const plan = {
-    objective: { kind: problem.planner.objective, value, bound: value, gap: 0 },
-    models: [{ ...planned, pipelines: [found] }],
-    classes: { A: { used: found.gpus, shadowPrice: 1 } },
-  };
-  return { status: 'optimal', plan } as unknown as PooledOutcome;
-}
-
-const madeBy = (plan: PlanBody) => plan.models[0]!.pipelines[0] as unknown as Made;
-
-/** A plan holds half of its rate without a margin, and all of it from a margin of a quarter on. */
-const heldBy = (plan: PlanBody) => {
-  const found = madeBy(plan);
-  return rateOf(found) * Math.min(1, 0.5 + 2 * found.margin);
-};
-
-function toolsOf(more: Partial<HoldTools> = {}, held = heldBy) {
-  const simulated: Made[] = [];
-  const progress: HoldProgress[] = [];
-  const one = async ({ plan }: { readonly plan: PlanBody }): Promise<HeldRates> => {
-    simulated.push(madeBy(plan));
-    return { heldRps: [held(plan)], attainment: [], requests: 1 };
-  };
-  const tools: HoldTools = {
-    bounds: async (problems) =>
-      problems.map((problem) => {
-        const [{ rps, weight }] = problem.models as [ProblemModel];
-        if (rps === undefined) return (GPUS * RPS_PER_GPU * (1 - marginOf(problem.models[0]!))) / weight;
-        const gpus = rps / (RPS_PER_GPU * (1 - marginOf(problem.models[0]!)));
-        return gpus <= GPUS ? gpus : undefined;
-      }),
-    plans: async (problems) => problems.map(outcomeOf),
-    held: async (plans) => Promise.all(plans.map(one)),
-    ranked: one,
-    promised: one,
-    isOver: () => false,
-    onProgress: (told) => progress.push(told),
-    ...more,
-  };
-  return { tools, simulated, progress };
-}
+import { fakeOutcome, fakeProblem, fakeTools, heldBy, madeBy } from './fake-planner.js';
 
 const TARGET = { attainment: [0.9], arrivals: 'poisson', mostTrials: 60 } as const;
 
 describe('A search for the most held requests', () => {
   it('finds the margin that holds most, and says by which runs', async () => {
-    const { tools, simulated, progress } = toolsOf();
-    const outcome = await searchHeld(problemOf(), TARGET, tools);
+    const { tools, simulated, progress } = fakeTools();
+    const outcome = await searchHeld(fakeProblem(), TARGET, tools);
     if (outcome.status !== 'held') throw new Error(outcome.status);
     const { plan, isCut } = outcome;
     expect(isCut).toBe(false);
@@ -128,8 +41,8 @@ describe('A search for the most held requests', () => {
   });
 
   it('tries no more plans than it may, and confirms the best of these', async () => {
-    const { tools, progress } = toolsOf();
-    const outcome = await searchHeld(problemOf(), { ...TARGET, mostTrials: 3, cv: 2 }, tools);
+    const { tools, progress } = fakeTools();
+    const outcome = await searchHeld(fakeProblem(), { ...TARGET, mostTrials: 3, cv: 2 }, tools);
     if (outcome.status !== 'held') throw new Error(outcome.status);
     const tried = progress.filter(({ phase }) => phase === 'trying');
     expect(tried.length).toBeGreaterThanOrEqual(3);
@@ -138,15 +51,77 @@ describe('A search for the most held requests', () => {
   });
 
   it('is unfinished where its time is over before a plan is confirmed', async () => {
-    const { tools } = toolsOf({ promised: async () => undefined });
-    expect(await searchHeld(problemOf(), TARGET, tools)).toEqual({ status: 'unfinished' });
-    const { tools: none } = toolsOf({ isOver: () => true });
-    expect(await searchHeld(problemOf(), TARGET, none)).toEqual({ status: 'unfinished' });
+    const { tools } = fakeTools({ promised: async () => undefined });
+    expect(await searchHeld(fakeProblem(), TARGET, tools)).toEqual({ status: 'unfinished' });
+    const { tools: none } = fakeTools({ isOver: () => true });
+    expect(await searchHeld(fakeProblem(), TARGET, none)).toEqual({ status: 'unfinished' });
+  });
+
+  it('simulates each margin that could be better, four at a time, and then finer ones', async () => {
+    // A plan holds all of its rate from a margin of 0.27 on: 73 requests/s.
+    const held = (plan: PlanBody) => {
+      const { margin, gpus } = madeBy(plan);
+      return 10 * gpus * (1 - margin) * Math.min(1, 0.46 + 2 * margin);
+    };
+    const { tools, simulated } = fakeTools({}, held);
+    const outcome = await searchHeld(fakeProblem(), TARGET, tools);
+    if (outcome.status !== 'held') throw new Error(outcome.status);
+    // The asked margin comes first. Of 0.4 and more, not even all over nine tenths is as much as 0.25 holds.
+    expect(simulated.slice(0, 8).map(({ margin }) => margin)).toEqual([
+      0.1, 0, 0.05, 0.15, 0.2, 0.25, 0.3, 0.35,
+    ]);
+    expect(simulated.some(({ margin }) => margin >= 0.4)).toBe(false);
+    expect(madeBy(outcome.plan).margin).toBeCloseTo(0.265, 9);
+    expect(outcome.plan.hold!.value).toBeCloseTo(73.5 * 0.99, 9);
+  });
+
+  it('gives what the last runs say of each model', async () => {
+    const figure = { mean: 0.95, low: 0.94, high: 0.96 } as never;
+    const promised = async () => ({ heldRps: [70], attainment: [figure], requests: 1 });
+    const { tools } = fakeTools({ promised });
+    const outcome = await searchHeld(fakeProblem(), TARGET, tools);
+    if (outcome.status !== 'held') throw new Error(outcome.status);
+    expect(outcome.plan.hold!.models[0]!.simulated).toEqual({ mean: 0.95, low: 0.94, high: 0.96 });
+    const { tools: without } = fakeTools();
+    const plain = await searchHeld(fakeProblem(), TARGET, without);
+    expect('plan' in plain && plain.plan.hold!.models[0]).not.toHaveProperty('simulated');
+  });
+
+  it('says what the planner says where there is no plan, and else how much is held', async () => {
+    const infeasible = { status: 'infeasible', reasons: [] } as unknown as PooledOutcome;
+    const none = fakeTools({ plans: async (problems) => problems.map(() => infeasible) });
+    expect(await searchHeld(fakeProblem(), TARGET, none.tools)).toEqual({
+      status: 'no-plan',
+      outcome: infeasible,
+    });
+    const unplanned = fakeTools({ plans: async () => [] });
+    expect(await searchHeld(fakeProblem(), TARGET, unplanned.tools)).toEqual({ status: 'unfinished' });
+    const nothing = fakeTools({}, () => 0);
+    expect(await searchHeld(fakeProblem(), TARGET, nothing.tools)).toMatchObject({
+      status: 'not-held',
+      isCut: false,
+      heldShare: 0,
+      heldRps: [0],
+      judgedBy: 'mean',
+    });
+    const unknown = fakeTools({ held: async (plans) => plans.map(() => undefined) });
+    expect(await searchHeld(fakeProblem(), TARGET, unknown.tools)).toEqual({ status: 'unfinished' });
+    // Of the asked and eleven margins, one is planned for ever.
+    const timed = fakeTools({
+      plans: async (problems) =>
+        problems.map(
+          (one, i) => (i === 3 ? { ...infeasible, limit: 'interrupted' } : fakeOutcome(one)) as PooledOutcome,
+        ),
+    });
+    expect(await searchHeld(fakeProblem(), TARGET, timed.tools)).toMatchObject({
+      status: 'held',
+      isCut: true,
+    });
   });
 
   it('refuses a share that no runs could confirm', async () => {
-    const { tools } = toolsOf();
-    const outcome = await searchHeld(problemOf(), { ...TARGET, attainment: [0.999999] }, tools);
+    const { tools } = fakeTools();
+    const outcome = await searchHeld(fakeProblem(), { ...TARGET, attainment: [0.999999] }, tools);
     if (outcome.status !== 'unconfirmable') throw new Error(outcome.status);
     expect(outcome.most[0]).toBeGreaterThan(0.99);
     expect(outcome.most[0]).toBeLessThan(0.999999);
@@ -161,20 +136,20 @@ describe('A search for the cheapest plan that holds a rate', () => {
       [31, 5],
       [60, 8],
     ] as const) {
-      const { tools } = toolsOf();
-      const outcome = await searchHeld(problemOf(rps), TARGET, tools);
+      const { tools } = fakeTools();
+      const outcome = await searchHeld(fakeProblem(rps), TARGET, tools);
       if (outcome.status !== 'held') throw new Error(outcome.status);
       expect(outcome.plan.objective.value, `${rps} requests/s`).toBe(gpus);
       expect(heldBy(outcome.plan)).toBeGreaterThanOrEqual(rps);
-      expect(outcome.plan.models[0]).toMatchObject({ rps, heldRps: expect.any(Number) });
+      expect(outcome.plan.models[0]).toMatchObject({ rps, heldRps: rps });
       expect(outcome.plan.hold!.value).toBe(gpus);
       expect(outcome.plan.hold!.bound).toBeCloseTo((0.9 * rps) / 10, 9);
     }
   });
 
   it('says how near it came where no plan holds the rate', async () => {
-    const { tools } = toolsOf();
-    const outcome = await searchHeld(problemOf(80), TARGET, tools);
+    const { tools } = fakeTools();
+    const outcome = await searchHeld(fakeProblem(80), TARGET, tools);
     expect(outcome).toMatchObject({ status: 'not-held', isCut: false, judgedBy: expect.any(String) });
     if (outcome.status !== 'not-held') throw new Error(outcome.status);
     // Ten GPUs hold 75 requests/s at most, and those that plan 80 leave a margin of a fifth: 72.
@@ -184,19 +159,30 @@ describe('A search for the cheapest plan that holds a rate', () => {
   });
 
   it('has no plan where none serves the rate', async () => {
-    const { tools } = toolsOf();
-    expect(await searchHeld(problemOf(120), TARGET, tools)).toMatchObject({
+    const { tools } = fakeTools();
+    expect(await searchHeld(fakeProblem(120), TARGET, tools)).toMatchObject({
       status: 'no-plan',
       outcome: { status: 'infeasible' },
     });
+    const asked: (number | undefined)[] = [];
+    const plans = async (problems: readonly PooledProblem[]) => {
+      for (const { models } of problems) asked.push(models[0]!.rps);
+      return problems.map(fakeOutcome);
+    };
+    await searchHeld(fakeProblem(120), TARGET, fakeTools({ plans }).tools);
+    await searchHeld(fakeProblem(105), TARGET, fakeTools({ plans }).tools);
+    // Where nine tenths are too much, a plan of these is asked for, and else one of all.
+    expect(asked).toEqual([108, 105]);
+    const over = fakeTools({ plans: async () => [] });
+    expect(await searchHeld(fakeProblem(120), TARGET, over.tools)).toEqual({ status: 'unfinished' });
     // Nine tenths of 105 are 94.5, which the GPUs serve, but no plan is made for 105.
-    expect(await searchHeld(problemOf(105), TARGET, tools)).toMatchObject({ status: 'no-plan' });
+    expect(await searchHeld(fakeProblem(105), TARGET, tools)).toMatchObject({ status: 'no-plan' });
   });
 
   it('is cut short where its time is over', async () => {
     let asked = 0;
-    const { tools } = toolsOf({ isOver: () => ++asked > 2 });
-    const outcome = await searchHeld(problemOf(30), TARGET, tools);
+    const { tools } = fakeTools({ isOver: () => ++asked > 2 });
+    const outcome = await searchHeld(fakeProblem(30), TARGET, tools);
     expect(outcome.status === 'unfinished' || ('isCut' in outcome && outcome.isCut)).toBe(true);
   });
 });
@@ -205,7 +191,7 @@ describe('Settings of a problem', () => {
   it('change the margin, the batches, the weight and the rate of each model', () => {
     const latencies = { 1: { 1: 1, 2: 2, 4: 4 } };
     const device = { blockLatencyUs: latencies, layerLatencyUs: latencies };
-    const problem = problemOf(50);
+    const problem = fakeProblem(50);
     const [model] = problem.models as [ProblemModel];
     const spec = { sloMarginMs: 3, name: 'm' };
     const asked = { ...problem, models: [{ ...model, spec, profile: { devices: { A: device } } }] } as never;
@@ -222,36 +208,36 @@ describe('Settings of a problem', () => {
   });
 
   it('are refused with a plan that beats the bound of all plans', () => {
-    const outcome = outcomeOf(problemOf());
+    const outcome = fakeOutcome(fakeProblem());
     if (!('plan' in outcome)) throw new Error(outcome.status);
-    expect(asAsked(outcome.plan, problemOf(), 90)).toMatchObject({
+    expect(asAsked(outcome.plan, fakeProblem(), 90)).toMatchObject({
       status: 'optimal',
       objective: { gap: 0, bound: 90 },
     });
-    expect(asAsked(outcome.plan, problemOf(), 90 / (1 + 9e-7))).toMatchObject({
+    expect(asAsked(outcome.plan, fakeProblem(), 90 / (1 + 9e-7))).toMatchObject({
       objective: { gap: 0, bound: 90 },
     });
-    expect(() => asAsked(outcome.plan, problemOf(), 89)).toThrow(
+    expect(() => asAsked(outcome.plan, fakeProblem(), 89)).toThrow(
       'a plan of 90 beats the bound 89 of all plans',
     );
-    expect(asAsked(outcome.plan, problemOf(), 99)).toMatchObject({
+    expect(asAsked(outcome.plan, fakeProblem(), 99)).toMatchObject({
       status: 'feasible',
       objective: { value: 90, bound: 99, gap: expect.closeTo(0.1, 9) },
     });
-    const priced = outcomeOf(problemOf(45));
+    const priced = fakeOutcome(fakeProblem(45));
     if (!('plan' in priced)) throw new Error(priced.status);
-    expect(asAsked(priced.plan, problemOf(45), 4)).toMatchObject({
+    expect(asAsked(priced.plan, fakeProblem(45), 4)).toMatchObject({
       objective: { value: 5, bound: 4, gap: 0.25 },
       models: [{ rps: 45 }],
     });
-    expect(() => asAsked(priced.plan, problemOf(45), 6)).toThrow('beats the bound');
+    expect(() => asAsked(priced.plan, fakeProblem(45), 6)).toThrow('beats the bound');
   });
 });
 
 describe('The value of what a plan holds', () => {
   it('is its least rate per weight, or its price where it holds its rates', () => {
     const two = (rps?: number) => {
-      const problem = problemOf(rps);
+      const problem = fakeProblem(rps);
       const [model] = problem.models as [ProblemModel];
       return {
         ...problem,

@@ -55,6 +55,25 @@ describe('variantsOf()', () => {
     expect(double.map(({ counts }) => JSON.stringify(counts[0]))).toContain('[[3,3],[8]]');
     // Moving a GPU there and another one back is no move.
     expect(all).not.toContain('[[[4,2],[6]]]');
+    const many = planByHand();
+    const [first] = many.models[0]!.pipelines;
+    const pools = Array.from({ length: 7 }, () => first!.partitions[0]!);
+    const split = pools.map((pool) => ({ ...pool, virtualGpus: 2 }));
+    const pipelines = [{ ...first!, partitions: split }];
+    // Seven pools of two GPUs have 84 single moves, of which there are too many pairs.
+    const large = { ...many, models: [{ ...many.models[0]!, pipelines }] };
+    expect([variantsOf(large, 'single').length, variantsOf(large, 'double')]).toEqual([84, []]);
+  });
+
+  it('takes no whole pool of which a GPU is shared', () => {
+    const plan = planByHand();
+    const pools = plan.models[0]?.pipelines[0]?.partitions as { virtual: number; virtualGpus: number }[];
+    Object.assign(pools[0]!, { virtual: 2, virtualGpus: 5 });
+    const counts = variantsOf(plan, 'single').map((variant) => variant.counts[0]?.[0]);
+    // Of two GPUs and a half, one goes to the other pool at a time.
+    expect(counts.filter((own) => (own?.[0] as number) < 5)).toEqual([[3, 3]]);
+    pools[0]!.virtualGpus = 1;
+    expect(variantsOf(plan, 'single').every((one) => (one.counts[0]?.[0]?.[0] as number) >= 1)).toBe(true);
   });
 
   it('takes a fiftieth of a large pool', () => {

@@ -3,7 +3,7 @@ import { randomProblem, type Shape } from '../../bench/refute/pooled/random-prob
 import type { HeldRates } from '../../src/hold/held-rates.js';
 import { variantsOf } from '../../src/hold/moves.js';
 import { Polish, type Polished } from '../../src/hold/polish.js';
-import type { HoldTools, RatedPlan } from '../../src/hold/tools.js';
+import type { HoldProgress, HoldTools, RatedPlan } from '../../src/hold/tools.js';
 import { type HoldTrial, leastPerWeight } from '../../src/hold/trial.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { type PlanBody, type PooledProblem, planPooled, regrouped } from '../../src/milp/index.js';
@@ -61,8 +61,13 @@ describe('Polish', () => {
     for (const seed of SEEDS) {
       const { problem, start } = startOf(seed) ?? {};
       if (problem === undefined || start === undefined || start.value <= 0) continue;
-      const polish = new Polish(problem, tools());
+      const told: HoldProgress[] = [];
+      const polish = new Polish(problem, tools({ onProgress: (progress) => told.push(progress) }));
       const found = await polish.polished(start, []);
+      expect(told.length).toBe(polish.variants);
+      told.forEach((one, done) => {
+        expect(one).toEqual({ phase: 'moving', done, of: 60, value: expect.any(Number) });
+      });
       expect(found.heldRps).toEqual(heldOf(found.trial.outcome.plan));
       expect(found.value).toBe(leastPerWeight(problem.models, found.heldRps));
       expect(found.value > start.value).toBe(found.trial.outcome.plan !== start.trial.outcome.plan);

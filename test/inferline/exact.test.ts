@@ -1,52 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { searchExactly } from '../../src/inferline/exact.js';
 import { planPipeline, provedCost } from '../../src/inferline/planner.js';
-import type { Configuration, PlanningProblem } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
 import { cases, whole } from '../cases.js';
+import { everyConfiguration } from './every-configuration.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
 const CASES = cases(whole(10, 30), 400);
 const REQUESTS = 20;
-
-/** configurationsOf lists every configuration of a problem that its counts allow, with its cost. */
-function* configurationsOf({
-  stages,
-  counts,
-  load,
-}: PlanningProblem): Generator<{ tried: Configuration; cost: number }> {
-  /** Whether full batches serve as many requests a second as come, of those that visit the stage. */
-  const keepsUp = (stage: number, replicas: number, rowNs: number): boolean =>
-    load === undefined || load.rps * load.visits[stage]! * rowNs <= 1e9 * replicas * (1 + 1e-9);
-  const options = stages.map(({ candidates, replicas: fixed }, stage) =>
-    candidates.flatMap(({ batches, hourlyCost, device, latencyNs }, candidate) =>
-      batches.flatMap((batch) =>
-        (fixed === undefined ? Array.from({ length: REQUESTS }, (_, k) => k + 1) : [fixed])
-          .filter((replicas) => keepsUp(stage, replicas, latencyNs[batch - 1]! / batch))
-          .map((replicas) => ({ candidate, batch, replicas, device, cost: replicas * hourlyCost })),
-      ),
-    ),
-  );
-  if (options.some(({ length }) => length === 0)) return;
-  const chosen = options.map(() => 0);
-  for (;;) {
-    const all = chosen.map((k, i) => options[i]?.[k] as (typeof options)[number][number]);
-    const isAllowed = Object.entries(counts).every(
-      ([name, count]) => all.reduce((sum, one) => sum + (one.device === name ? one.replicas : 0), 0) <= count,
-    );
-    const column = (of: (one: (typeof all)[number]) => number): Int32Array => Int32Array.from(all, of);
-    const tried = {
-      candidate: column((one) => one.candidate),
-      batch: column((one) => one.batch),
-      replicas: column((one) => one.replicas),
-    };
-    if (isAllowed) yield { tried, cost: all.reduce((sum, one) => sum + one.cost, 0) };
-    let i = 0;
-    while (i < chosen.length && ++(chosen[i] as number) === options[i]?.length) chosen[i++] = 0;
-    if (i === chosen.length) return;
-  }
-}
 
 describe('planPipeline with the exact method', () => {
   it.each([
@@ -65,7 +27,7 @@ describe('planPipeline with the exact method', () => {
       });
       const estimators = samples.map((sample) => plainEstimator(problem, sample));
       let least = Number.POSITIVE_INFINITY;
-      for (const { tried, cost } of configurationsOf(problem)) {
+      for (const { tried, cost } of everyConfiguration(problem, REQUESTS)) {
         if (cost >= least) continue;
         const isMet = estimators.every((estimator) => {
           const { attainments } = estimator.estimate(tried);

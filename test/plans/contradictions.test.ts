@@ -66,6 +66,13 @@ describe('contradictions()', () => {
       expect(refused).toBeGreaterThan(whole(5, 20));
     }, 120_000);
 
+  it('finds figures of a pipeline that do not follow from its stages, and no others', () => {
+    const made = plans.pipeline as PipelinePlan;
+    expect(contradictionsOf(made)).toEqual([]);
+    const wrong = withLeaf(made, '/stages/1/scaleFactor', 0.5);
+    expect(contradictionsOf(wrong).some(({ path }) => path.startsWith('/stages/1'))).toBe(true);
+  });
+
   it('finds a GPU that holds more than one, and a partition whose GPUs are not those of its virtual GPUs', async () => {
     const made = plans.pooled as PooledPlan;
     const half = withLeaf(made, '/models/0/pipelines/0/partitions/0/gpus', 1.5);

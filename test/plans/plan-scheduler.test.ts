@@ -4,6 +4,7 @@ import { simulateCommand } from '../../src/cli/commands/simulate.js';
 import { type PlanServing, ToldFaults } from '../../src/formats/index.js';
 import {
   plannedScheduler,
+  replayFaults,
   STAGE_PLAN_KINDS,
   type StagePlanKind,
   servingFaults,
@@ -164,6 +165,9 @@ describe('servingFaults()', () => {
     expect(told({ scheduler: 'reservation', policy: { tables: 'busy-until' } })).toEqual([
       '/serving/scheduler reservation with tables=busy-until replays the published simulator, and is only simulated',
     ]);
+    const replaying = { name: 'reservation', policy: { tables: 'busy-until' } } as never;
+    expect(replayFaults(replaying).map(({ path }) => path)).toEqual(['`scheduler`']);
+    expect(replayFaults({ name: 'reservation', policy: { tables: 'gaps' } } as never)).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { topologyOf } from '../../src/plans/index.js';
-import { executionOf } from '../../src/simulation/execution.js';
+import type { ChosenScheduler } from '../../src/serving/index.js';
+import { describedEngine, describedExecution, executionOf } from '../../src/simulation/execution.js';
 import { planOf } from '../serving/plans.js';
 
 const part = { batch: 2, latencyUs: () => 1000 };
@@ -24,6 +25,26 @@ describe('executionOf() with measured factors', () => {
 
   it('changes nothing without them', () => {
     expect(executionOf({ slow: 1 }, topology, 0)).toBeUndefined();
+  });
+});
+
+describe('The execution that a report describes', () => {
+  it('is slowed, and varies by a coefficient, by a profile or not at all', () => {
+    expect(describedExecution({ slow: 1.5 })).toEqual({ slow: 1.5, jitter: 'none' });
+    expect(describedExecution({ slow: 1, jitter: { kind: 'cv', cv: 0.3 } })).toEqual({
+      slow: 1,
+      jitter: 'cv',
+      cv: 0.3,
+    });
+    const jitter = { kind: 'profile', deviations: [], quantiles: [] } as never;
+    expect(describedExecution({ slow: 1, jitter })).toEqual({ slow: 1, jitter: 'profile' });
+  });
+
+  it('has the figures of the first engine that is simulated', () => {
+    const engine = { target: 'triton' } as never;
+    const named = { name: 'fifo', policy: {} } as never as ChosenScheduler;
+    expect(describedEngine([named])).toEqual({});
+    expect(describedEngine([named, { ...named, engine }])).toEqual({ engine: { target: 'triton' } });
   });
 });
 

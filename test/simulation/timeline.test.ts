@@ -108,6 +108,10 @@ describe('TimelineWriter', () => {
       const ends = events.filter(({ ph }) => ph === 'f');
       expect(new Set(ends.map(({ id }) => id)).size).toBe(ends.length);
       expect(starts.size).toBe(ends.length);
+      const ids = [...starts.keys()].map(Number);
+      expect(Math.min(...ids)).toBeGreaterThanOrEqual(0);
+      // Devices that are in use throughout have no spans of it.
+      expect(events.some(({ name }) => name === 'in use')).toBe(false);
       const reached = new Set<TraceEvent>();
       for (const end of ends) {
         const from = sliceAt(starts.get(end.id)!);

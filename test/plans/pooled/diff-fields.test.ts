@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PooledPlan } from '../../../src/formats/index.js';
+import type { PlannedPipeline, PooledPlan } from '../../../src/formats/index.js';
 import { pooledFieldChanges } from '../../../src/plans/pooled/diff-fields.js';
 
 const EXAMPLE = new URL('../../../examples/pooled/expected-plan.json', import.meta.url);
@@ -28,6 +28,26 @@ describe('pooledFieldChanges()', () => {
     ['/models/segmenter/boundary', ({ models }) => Object.assign(models[1]!, { boundary: 'float16' })],
   ])('tells a change of %s', (path, change) => {
     expect(changed(change)).toEqual([path]);
+  });
+
+  it('takes pipelines that agree in all but their rates and GPUs for one', () => {
+    const split = (copy: PooledPlan, share = 0.25) => {
+      const [first] = copy.models[0]!.pipelines;
+      const part = (of: number): PlannedPipeline => ({
+        ...first!,
+        throughputRps: of * first!.throughputRps,
+        partitions: first!.partitions.map((one) => ({
+          ...one,
+          throughputRps: of * one.throughputRps,
+          virtualGpus: of * one.virtualGpus,
+          gpus: of * one.gpus,
+        })),
+      });
+      copy.models[0]!.pipelines.splice(0, 1, part(share), part(0.75));
+    };
+    expect(changed(split)).toEqual([]);
+    const differing = changed((copy) => split(copy, 0.5)).map((path) => path.split('/').at(-1));
+    expect([...new Set(differing)].toSorted()).toEqual(['gpus', 'throughputRps', 'virtualGpus']);
   });
 
   it('reports changed latencies, and not rates, notes and inputs', () => {

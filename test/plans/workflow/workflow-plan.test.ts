@@ -92,6 +92,14 @@ describe('diff()', () => {
   it('says that a plan is the same as itself', () => {
     const { told, fields } = diff(() => {});
     expect([told.same, fields]).toEqual([true, []]);
+    expect(told.objective).toEqual({ kind: 'latency', before: 30, after: 30 });
+  });
+
+  it('reports what was made least, where that is something else', () => {
+    const { told } = diff((plan) => {
+      plan.objective = { ...plan.objective, kind: 'devices', value: 3 } as never;
+    });
+    expect(told.objective).toEqual({ kind: 'devices', kindBefore: 'latency', before: 30, after: 3 });
   });
 
   it('reports SLOs, rates, and latencies of workflows', () => {
