@@ -77,7 +77,7 @@ planner: { objective: speed }
     expect(text).toContain('lacks "profile"');
     expect(text).toContain('unknown key "wieght"; known keys are profile, sloMs, weight');
     expect(text).toContain('is "speed"; valid values are "throughput", "cost", "power"');
-    expect(text).toContain('(is -1)');
+    expect(text).toContain('is -1; it must be above 0');
   });
 
   it('reports the faults inside an inline cluster, and not that the cluster is no string', () => {
@@ -85,7 +85,7 @@ planner: { objective: speed }
       'kind: pooled\ncluster: { devices: { L4: { count: -2 } } }\nmodels: [{ profile: a, sloMs: 1 }]\n',
     );
     expect(faults).toEqual([
-      { path: '/cluster/devices/L4/count', message: 'must be >= 0 (is -2) (line 2, column 29)' },
+      { path: '/cluster/devices/L4/count', message: 'is -2; it must be at least 0 (line 2, column 29)' },
     ]);
   });
 
@@ -190,7 +190,7 @@ planner: { objective: speed }
         message: `is 9007199254740993; ${why} (line 2, column 29)`,
       },
       { path: '/models/0/weight', message: `is -9007199254740993; ${why} (line 3, column 34)` },
-      { path: '/models/0/sloMs', message: 'must be > 0 (is 0) (line 3, column 24)' },
+      { path: '/models/0/sloMs', message: 'is 0; it must be above 0 (line 3, column 24)' },
     ]);
     expect(faultsOf(inYaml.replace('count', '36028797018963969'), 'x.yaml')[0]).toEqual({
       path: 'line 2, column 29',

@@ -183,7 +183,7 @@ describe('Choices of compared schedulers', () => {
 
   it('are refused where the value is wrong, and where a part is missing', () => {
     expect(wrongWith(POOLED, 'all', { policy: ['drop.share=2'] })).toEqual([
-      expect.stringMatching(/"drop.share=2": must be <= 1/),
+      expect.stringMatching(/"drop.share=2": is 2; it must be at most 1/),
     ]);
     expect(wrongWith(POOLED, 'fifo,reservation', { policy: ['drop=full-batch'] })).toEqual([
       expect.stringContaining('drop.share=… is needed'),

@@ -291,8 +291,16 @@ describe('stamps since 1970', () => {
     expect(told('1700000000\n17')).toEqual([
       'line 2: arrival_s is "17"; it must be a stamp in seconds since 1970, as the first is',
     ]);
+    expect(told('timestamp_s\n1700000000123\n1700000000456\n1700000000789000')).toEqual([
+      'line 2: timestamp_s is "1700000000123"; it is a stamp in milliseconds since 1970; name its column timestamp_ms',
+      'line 4: timestamp_s is "1700000000789000"; it is a stamp in microseconds since 1970; name its column timestamp_us',
+    ]);
+    expect(told('time\n12\n13\nnoon\n14')).toEqual([
+      expect.stringMatching(/^line 2: time is "12"; it does not say its unit;/),
+      'line 4: time is "noon"; it must be a number',
+    ]);
     expect(told('timestamp\n12')).toEqual([
-      'line 2: timestamp is "12"; it does not say its unit; name its column arrival_s where it counts seconds from the start',
+      'line 2: timestamp is "12"; it does not say its unit; name its column arrival_s where it counts seconds from the start, and arrival_ms where milliseconds',
     ]);
     expect(told('timestamp\nnoon')).toEqual([
       'line 2: timestamp is "noon"; it must be like 2023-11-16 18:17:03.9799600',
