@@ -26,17 +26,17 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 
 /** boundText says that a value is beyond a limit or of another type, and what it must be. It is undefined for errors of other keywords. */
-export function boundText({ keyword, params, data }: ErrorObject): string | undefined {
+export function boundText({ keyword, params, data, instancePath }: ErrorObject): string | undefined {
   const side = LIMITS[keyword];
   if (side !== undefined) return wrongText(data, `${side} ${params.limit}`);
   if (keyword !== 'type') return undefined;
   const types = ([] as string[]).concat(params.type as string | string[]);
-  return `${wrongText(data, typeWords(types))}${quotesText(data, types)}`;
+  return `${wrongText(data, typeWords(types))}${quotesText(data, types)}${unitText(data, instancePath)}`;
 }
 
 /** wrongText says what a value is, and what it must be. */
 export function wrongText(data: unknown, must: string): string {
-  return `is ${shown(data)}; it must be ${must}`;
+  return `is ${data === null ? 'empty (null)' : shown(data)}; it must be ${must}`;
 }
 
 /** quotesText ends a sentence about a number that stands as a text, or the other way round, with what to write. */
@@ -48,3 +48,20 @@ function quotesText(data: unknown, types: readonly string[]): string {
     ? ': take off its quotation marks'
     : '';
 }
+
+/** unitText ends a sentence about a number that stands there with its unit, such as 50ms, where the key has a unit at its end. */
+function unitText(data: unknown, path: string): string {
+  if (typeof data !== 'string' || !/^\d+(\.\d+)? ?[a-z/%]+$/i.test(data.trim())) return '';
+  const unit = /[a-z](Ms|Us|Ns|S|Gbps|GiB|Bytes|Watts)$/.exec(path)?.[1];
+  return unit === undefined ? '' : `: write the number alone, in ${UNITS[unit] ?? unit}`;
+}
+
+/** UNITS says what the ends of keys stand for. */
+const UNITS: Readonly<Record<string, string>> = {
+  Ms: 'ms',
+  Us: 'µs',
+  Ns: 'ns',
+  S: 's',
+  Bytes: 'bytes',
+  Watts: 'W',
+};

@@ -3,9 +3,19 @@ import type { ErrorObject } from 'ajv';
 import { expect, it } from 'vitest';
 import { boundText, typeWords } from '../../src/artifacts/bound-words.js';
 
-function told(keyword: string, params: object, data: unknown): string | undefined {
-  return boundText({ keyword, params, data } as ErrorObject);
+function told(keyword: string, params: object, data: unknown, instancePath = ''): string | undefined {
+  return boundText({ keyword, params, data, instancePath } as ErrorObject);
 }
+
+it.each([
+  ['50ms', '/models/0/sloMs', ': write the number alone, in ms'],
+  ['10 Gbps', '/networkGbps', ': write the number alone, in Gbps'],
+  ['24GB', '/devices/L4/memoryGiB', ': write the number alone, in GiB'],
+  ['2x', '/models/0/weight', ''],
+  ['fast', '/models/0/sloMs', ''],
+])('of %s at %s it says how the number is written without its unit', (data, path, more) => {
+  expect(told('type', { type: 'number' }, data, path)).toBe(`is "${data}"; it must be a number${more}`);
+});
 
 it.each([
   ['minimum', { limit: 0 }, -3, 'is -3; it must be at least 0'],
@@ -18,7 +28,7 @@ it.each([
   ['type', { type: ['number', 'null'] }, true, 'is true; it must be a number or null'],
   ['type', { type: 'string' }, 1, 'is 1; it must be a text: write "1"'],
   ['type', { type: 'array' }, { a: 1 }, 'is {"a":1}; it must be a list'],
-  ['type', { type: 'object' }, null, 'is null; it must be an object'],
+  ['type', { type: 'object' }, null, 'is empty (null); it must be an object'],
   ['type', { type: 'boolean' }, 'yes', 'is "yes"; it must be true or false'],
   ['pattern', { pattern: 'a' }, 'b', undefined],
 ])('%s with %j says of %j: %s', (keyword, params, data, said) => {

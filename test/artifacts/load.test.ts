@@ -129,6 +129,9 @@ planner: { objective: speed }
       'its kind is "poled", which is no kind of file; "pooled" is needed here; did you mean pooled?',
     );
     expect(said('{}')).toBe('it has no "kind"; "pooled" is needed here');
+    expect(said('{"kind":"pooled","models":[]}', ['pooled-plan', 'bundle'])).toBe(
+      'its kind is "pooled"; "pooled-plan" or "bundle" is needed here, which plan solve makes of a spec',
+    );
     expect(said('{"kind":5}')).toContain('its kind is 5, which is no kind of file');
     expect(faultsOf('[1]', 'x.json')[0]?.message).toContain('holds a list');
   });

@@ -284,6 +284,13 @@ describe('stamps since 1970', () => {
     ]);
   });
 
+  it('are looked for under a name that is nearly known', () => {
+    expect(told('arrival,model\n1,a')).toEqual([
+      expect.stringMatching(/^line 1: "arrival,model" .*; did you mean arrival_s\?$/),
+    ]);
+    expect(told('when,model\n1,a')).toEqual([expect.stringMatching(/by line$/)]);
+  });
+
   it('are refused in a unit that their column does not name, or that changes', () => {
     expect(told('arrival_s\n1700000000123')).toEqual([
       'line 2: arrival_s is "1700000000123"; it is a stamp in milliseconds since 1970; name its column timestamp_ms',
