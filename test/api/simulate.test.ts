@@ -426,7 +426,7 @@ describe('simulatePlan()', () => {
     expect(inputs?.[1]?.sha256).toBe(sha256Of(text));
   });
 
-  it('serves the requests that have arrived when it is interrupted, and the report tells', async () => {
+  it('serves the requests that have arrived when it is interrupted, and the report says so', async () => {
     const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 });
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });

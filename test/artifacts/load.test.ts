@@ -183,7 +183,7 @@ planner: { objective: speed }
     });
   });
 
-  it('refuses whole numbers that are not told apart, as they are written, beside other faults', () => {
+  it('refuses whole numbers that a double does not hold, as they are written, beside other faults', () => {
     const why = 'whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0';
     const inYaml =
       'kind: pooled\ncluster: { devices: { L4: { count: 9007199254740993 } } }\nmodels: [{ profile: a, sloMs: 0, weight: -9007199254740993 }]\n';
@@ -208,7 +208,7 @@ planner: { objective: speed }
       expect(parseArtifact(inJson(right), 'x.json', ['pooled']).kind).toBe('pooled');
   });
 
-  it('refuses whole numbers with an exponent that are not told apart, where a field takes whole numbers alone', () => {
+  it('refuses whole numbers with an exponent that a double does not hold, where a field takes whole numbers alone', () => {
     const why = 'whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0';
     const huge = { path: '/cluster/devices/L4/count', message: `is 100000000000000000; ${why}` };
     const inJson = (count: string) =>

@@ -182,7 +182,7 @@ describe('plan', () => {
       ["unknown command 'conver'; commands are describe, convert, rescale, slice; did you mean convert?"],
       'plan trace',
     ],
-  ])('tells all that is wrong with %j, and which command to ask', async (args, said, asked) => {
+  ])('reports all that is wrong with %j, and which command to ask', async (args, said, asked) => {
     const { code, stdout, stderr } = await plan([...args, '--json']);
     expect(code).toBe(2);
     const { error } = JSON.parse(stdout) as {

@@ -62,7 +62,7 @@ describe('chosenTuner()', () => {
     expect(settingsOf('by-rate')).toEqual({ kind: 'by-rate', intervalS: 5, utilisation: 0.8, keepS: 30 });
   });
 
-  it('tells the tuner of each set of devices: its work, slack, and how many devices there are', () => {
+  it('informs the tuner of each set of devices: its work, slack, and how many devices there are', () => {
     const { scheduler, plan } = chosen(
       planWith({ cluster: { devices: { cpu: {} }, activationDelayMs: 20 } }),
       'hpa',

@@ -137,7 +137,7 @@ describe('comparedSchedulers()', () => {
 });
 
 describe('Choices of compared schedulers', () => {
-  it('apply where they exist, part by part in their order, and the others are told', () => {
+  it('apply where they exist, part by part in their order, and the others are named', () => {
     const policy = ['correction=none', 'tables=gaps', 'order=fifo', 'drop=full-batch', 'drop.share=0.5'];
     const { compared, wrong } = compare(POOLED, 'reservation,fifo', { policy });
     expect(wrong).toEqual([]);

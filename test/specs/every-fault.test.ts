@@ -40,7 +40,7 @@ it('solveSpec() reports unknown keys, missing files and wrong options in one rou
   ]);
 });
 
-it('validateFiles() tells the same of a spec, also where a required value is wrong', async () => {
+it('validateFiles() reports the same of a spec, also where a required value is wrong', async () => {
   await writeFile(at('spec.yaml'), SPEC);
   const [checked] = await validateFiles([at('spec.yaml')]);
   const said = JSON.stringify(checked);

@@ -276,7 +276,7 @@ describe('stamps since 1970', () => {
     expect(timesOf('1.7e9\n1.700000001e9')).toEqual([0, 1e9]);
   });
 
-  it('are told from times since the start by their size', () => {
+  it('are distinguished from times since the start by their size', () => {
     expect(timesOf('arrival_ms\n5\n1500')).toEqual([5e6, 1.5e9]);
     expect(timesOf('timestamp_us\n5\n1500')).toEqual([5e3, 1.5e6]);
     expect(told('arrival_s\n1\n1700000000')).toEqual([
