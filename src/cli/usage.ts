@@ -42,8 +42,8 @@ const ARGUMENTS = ['commander.unknownOption', 'commander.missingArgument', 'comm
 export function hearUsage(program: Command): void {
   const found: Found[] = [];
   for (const command of [program, ...everyCommand(program)]) {
-    const tell = (...more: Found[]): void => {
-      found.push(...more);
+    const tell = (one: Found): void => {
+      found.push(one);
     };
     hearOptions(command, tell);
     for (const argument of command.registeredArguments)
@@ -54,7 +54,7 @@ export function hearUsage(program: Command): void {
     const hear = (message: string, { code }: { code?: string } = {}): void => {
       if (ARGUMENTS.includes(code ?? '')) {
         const faults = argumentFaults(command, code === 'commander.unknownOption');
-        if (!isCounted) tell(...(faults.length > 0 ? faults : [named(command, message)]));
+        if (!isCounted) for (const one of faults.length > 0 ? faults : [named(command, message)]) tell(one);
         isCounted = true;
       } else tell(code === 'commander.unknownCommand' ? unknownCommand(command) : named(command, message));
       if (!hasAction(command)) throw new UsageError(command, found);
@@ -140,12 +140,16 @@ function argumentFaults(command: Command, isUnknown: boolean): Found[] {
     ...told.map((flag) => unknownOption(command, flag)),
     ...missing.map((one) => ({
       path: '',
-      message: `missing required argument '${one.name()}': ${one.description}`,
+      message: `missing required argument '${one.name()}': ${one.description}${choicesText(one)}`,
     })),
   ];
   // A word behind an unknown option may be its value.
   const isOver = words.length > wanted.length && wanted.at(-1)?.variadic !== true;
   return isOver && flags.length === 0 ? [...found, tooMany(command, words)] : found;
+}
+
+function choicesText({ argChoices }: Argument): string {
+  return argChoices === undefined ? '' : `, one of ${argChoices.join(', ')}`;
 }
 
 function tooMany(command: Command, words: readonly string[]): Found {

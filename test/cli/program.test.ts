@@ -102,6 +102,7 @@ describe('plan', () => {
     [['verify', 'x.json', '--plan', 'y.json', '--correct', 'm=-'], '--correct "m=-": a profile is written'],
     [['profile', 'x.onnx', '--dim', 'seq'], '"seq" is not name=size'],
     [['load', 'http://127.0.0.1:1', '--rps', '5', '--duration', 'soon'], '"soon" is not a time'],
+    [['completion'], "missing required argument 'shell': the shell, one of bash, zsh, fish, pwsh"],
     [['simulate', 'x.json', '--rps'], '--rps: lacks its value <rate>\n'],
     [['schema', 'plan'], 'kind: "plan" is none of profile'],
     [

@@ -126,6 +126,7 @@ describe('chosenTuner()', () => {
     expect(faultsOf(planWith(), 'magic')).toEqual([
       '`tuner`: is magic; valid values are none, inferline, coarse, ds2, hpa, kpa, by-rate, oracle',
     ]);
+    expect(faultsOf(planWith(), 'hpaa')).toEqual([expect.stringContaining('; did you mean hpa?')]);
     const pooled = planOf([
       { sloMs: 9, pipelines: [{ throughputRps: 1, parts: [{ batch: 1, latencyUs: () => 5 }] }] },
     ]);

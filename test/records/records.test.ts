@@ -107,8 +107,8 @@ describe('records', () => {
       'line 5: the label of sample 2 is 0, and on line 4 it is 1',
       'line 7: has no model',
       'line 8: has 3 cells; the header has 5',
-      'line 6: a says nothing of sample 3, which is there',
-      'line 2: b says nothing of sample 1, which is there',
+      'line 6: a has no answer to sample 3, which other lines name',
+      'line 2: b has no answer to sample 1, which other lines name',
       'there is no line of the model c; there are lines of a, b',
     ]);
   });

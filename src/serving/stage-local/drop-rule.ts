@@ -77,7 +77,7 @@ export abstract class ByDeadline implements Dropping {
     return false;
   }
 
-  forbids(_at: number, _head: number, _pool: number, _device?: number): boolean {
+  forbids(..._asked: Parameters<Dropping['forbids']>): boolean {
     return true;
   }
 
