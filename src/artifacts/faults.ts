@@ -9,6 +9,7 @@ import {
   moreFaults,
   shown,
 } from '../formats/index.js';
+import { boundText } from './bound-words.js';
 import { type CountedErrors, MORE_ERRORS, toldErrors } from './counted-errors.js';
 import { type Arm, chosenArm } from './kind-faults.js';
 import { elsewhere } from './misplaced.js';
@@ -140,7 +141,10 @@ function toFault(error: ErrorObject): PointedFault {
     default:
       // Whole numbers with an exponent are huge too; those that are written digit by digit are found in the text.
       if (isOfWhole(error)) return { path, message: `is ${shown(error.data)}; ${HUGE}` };
-      return { path, message: `${error.message ?? error.keyword} (is ${shown(error.data)})` };
+      return {
+        path,
+        message: boundText(error) ?? `${error.message ?? error.keyword} (is ${shown(error.data)})`,
+      };
   }
 }
 

@@ -1,5 +1,6 @@
 import { itemAt } from '../collections/index.js';
 import { didYouMean, type Fault, shown } from '../formats/index.js';
+import { typeWords, wrongText } from './bound-words.js';
 
 /** Arm is one alternative of a `oneOf`, with what distinguishes it from the others. */
 export interface Arm {
@@ -26,8 +27,7 @@ export function chosenArm(
     typesOf(itemAt(arms, i)).some((type) => isOfType(data, type)),
   );
   const [first] = taking;
-  if (first === undefined)
-    return { fault: { path, message: `must be ${typesText(arms)} (is ${shown(data)})` } };
+  if (first === undefined) return { fault: { path, message: wrongText(data, typesText(arms)) } };
   if (!isObject(data) || taking.length === 1) return { arm: first };
   const keys = Object.keys(data);
   if (keys.length === 0)
@@ -100,7 +100,7 @@ function typesOf({ type, const: one, enum: words, properties }: Arm): readonly s
 }
 
 function typesText(arms: readonly Arm[]): string {
-  const texts = arms.flatMap((arm) => (arm.const === undefined ? typesOf(arm) : [shown(arm.const)]));
+  const texts = arms.map((arm) => (arm.const === undefined ? typeWords(typesOf(arm)) : shown(arm.const)));
   return [...new Set(texts)].join(' or ');
 }
 

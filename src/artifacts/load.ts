@@ -177,7 +177,9 @@ function kindOf<K extends ArtifactKind>(value: unknown, kinds: readonly K[]): K 
   const unknown = known ? '' : ', which is no kind of file';
   const said = kind === undefined ? 'it has no "kind"' : `its kind is ${shown(kind)}${unknown}`;
   const near = known || typeof kind !== 'string' ? '' : didYouMean(kind, kinds);
-  return fault(`${said}; ${wanted} is needed here${near}`, '/kind');
+  const isPlan = kinds.some((one) => one.endsWith('-plan'));
+  const made = known && isPlan ? ', which plan solve makes of a spec' : '';
+  return fault(`${said}; ${wanted} is needed here${made}${near}`, '/kind');
 }
 
 function checkVersion(value: { version?: unknown }): Fault[] {

@@ -12,7 +12,9 @@ export async function manifestIn(path: string): Promise<string> {
   if (!(await found(path))?.isDirectory()) return path;
   const manifest = join(path, BUNDLE_MANIFEST);
   if ((await found(manifest)) !== undefined) return manifest;
-  throw new InputError(`read ${path}`, [fault(`it is a folder without a ${BUNDLE_MANIFEST}`)]);
+  throw new InputError(`read ${path}`, [
+    fault(`it is a folder without a ${BUNDLE_MANIFEST}, and so no bundle; name a file`),
+  ]);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import type { InputError } from '../formats/index.js';
 import { compareCommand } from './commands/compare.js';
 import { COMPLETE, complete, completionCommand } from './commands/completion.js';
 import { deployCommand } from './commands/deploy.js';
@@ -20,10 +21,10 @@ import { errorDocument } from './error-document.js';
 import { addExamples } from './examples.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
-import { isRepeatable } from './options.js';
 import { printReport, reporterIn } from './reporter.js';
 import { columnsOf } from './screen.js';
 import { Terminal } from './terminal.js';
+import { everyCommand, hearUsage, UsageError, usageRefusal } from './usage.js';
 
 /** The width of help that goes to a file or a pipe. */
 const HELP_COLUMNS_OFF_TERMINAL = 80;
@@ -46,7 +47,6 @@ export function buildProgram(): Command {
       getOutHelpWidth: () => helpColumns(process.stdout),
       getErrHelpWidth: () => helpColumns(process.stderr),
     })
-    .showHelpAfterError('(plan --help lists the commands, plan <command> --help its options)')
     .enablePositionalOptions();
   const commands = [
     devicesCommand,
@@ -69,7 +69,6 @@ export function buildProgram(): Command {
   for (const command of commands) program.addCommand(command());
   for (const command of everyCommand(program)) {
     command.exitOverride().copyInheritedSettings(program);
-    refuseTwice(command);
     addExamples(command, pathOf(command));
   }
   addExamples(program, program.name());
@@ -86,29 +85,27 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     const [named, ...words] = args;
     if (named === COMPLETE && words[0] === '--') return await complete(program, words.slice(1));
+    hearUsage(program);
     await program.parseAsync(heardArguments(program, args), { from: 'user' });
   } catch (error) {
+    if (error instanceof UsageError) return refuse(await usageRefusal(error), program, args);
     if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
-    if (error.exitCode !== 0) await printRefusal(error.message.replace(/^error: /, ''), program, args);
   }
 }
 
-/** printRefusal prints, for other programs, that arguments are not valid, in the form that these arguments ask for. */
-async function printRefusal(message: string, program: Command, args: readonly string[]): Promise<void> {
-  if (args.includes('--json')) {
-    const document = await errorDocument(EXIT.badInput, message);
-    process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
-    return;
-  }
-  const reporter = reporterIn(args);
+/** refuse reports that arguments are not valid, to other programs too in the form that these arguments ask for. */
+async function refuse(refusal: InputError, program: Command, args: readonly string[]): Promise<void> {
+  process.exitCode = EXIT.badInput;
+  const json = args.includes('--json');
+  const reporter = json ? undefined : reporterIn(args);
+  const terminal = new Terminal(process.stdout, process.stderr, { json, verdicts: reporter !== undefined });
+  const { message, faults } = refusal;
+  terminal.document(await errorDocument(EXIT.badInput, message, { faults }));
+  await terminal.error(message);
   if (reporter === undefined) return;
   const title = [program.name(), ...namedCommand(program, args)].join(' ');
-  await printReport(reporter, new Terminal(process.stdout, process.stderr), {
-    title,
-    exitCode: EXIT.badInput,
-    message,
-  });
+  await printReport(reporter, terminal, { title, exitCode: EXIT.badInput, error: refusal });
 }
 
 /** namedCommand gives the words that name a command at the begin of arguments, such as `trace` and `convert`. */
@@ -144,25 +141,6 @@ export function heardArguments(program: Command, args: readonly string[]): reado
 function pathOf(command: Command): string {
   const above = command.parent === null || command.parent.parent === null ? '' : `${pathOf(command.parent)} `;
   return `${above}${command.name()}`;
-}
-
-/** refuseTwice refuses an option that is given twice and takes one value: commander would take the last of them. */
-function refuseTwice(command: Command): void {
-  for (const option of command.options) {
-    if (!(option.required || option.optional) || option.variadic || isRepeatable(option)) continue;
-    const given: unknown[] = [];
-    command.on(`option:${option.name()}`, (value: unknown) => {
-      given.push(value);
-      if (given.length > 1)
-        command.error(
-          `error: option '${option.flags}' is given twice, as ${given.map((one) => JSON.stringify(one)).join(' and ')}: give it once`,
-        );
-    });
-  }
-}
-
-function everyCommand(command: Command): Command[] {
-  return command.commands.flatMap((sub) => [sub, ...everyCommand(sub)]);
 }
 
 function helpColumns(stream: NodeJS.WriteStream): number {

@@ -37,8 +37,6 @@ interface Ended {
   readonly exitCode: ExitCode;
   /** The refusal that ended it. */
   readonly error?: InputError | undefined;
-  /** The message of the error that ended it, where the error is no refusal of an input. */
-  readonly message?: string;
 }
 
 /** printReport prints the verdicts of a command that has ended, and adds the summary for GitHub to its file. */
@@ -62,15 +60,12 @@ export async function printReport(reporter: Reporter, terminal: Terminal, ended:
 }
 
 /** casesOf gives the verdicts, and a case of its own for an end that none of them explains. */
-async function casesOf(
-  cases: readonly CiCase[],
-  { title, exitCode, error, message }: Ended,
-): Promise<CiCase[]> {
+async function casesOf(cases: readonly CiCase[], { title, exitCode, error }: Ended): Promise<CiCase[]> {
   const { isBad } = await import('../report/index.js');
   if (exitCode === EXIT.done || cases.some(isBad)) return [...cases];
   const outcome = exitCode === EXIT.checkFailed ? 'failed' : 'broken';
   if (error === undefined)
-    return [...cases, { name: title, outcome, says: message ?? `Ended with exit code ${exitCode}` }];
+    return [...cases, { name: title, outcome, says: `Ended with exit code ${exitCode}` }];
   return [...cases, await refusedCase({ name: title, outcome, message: error.message }, error.faults)];
 }
 

@@ -1,15 +1,22 @@
 /**
- * didYouMean ends a sentence about a wrong word with the known one that was probably meant, which differs from it by a
- * letter in three at most. It is empty where none does.
+ * didYouMean ends a sentence about a wrong word with the known one that was probably meant: one that differs from it by a
+ * letter in three at most, or that it begins, as `slo` begins `sloMs`, or goes beyond. It is empty where none does.
  */
 export function didYouMean(wrong: string, known: readonly string[]): string {
   if (wrong.length > MOST_LETTERS) return '';
   const most = Math.max(1, Math.floor(wrong.length / 3));
+  const lower = wrong.toLowerCase();
   const near = known
-    .map((word) => ({ word, letters: differingLetters(wrong.toLowerCase(), word.toLowerCase()) }))
-    .filter(({ letters }) => letters <= most)
+    .map((word) => ({ word, letters: differingLetters(lower, word.toLowerCase()) }))
+    .filter(({ word, letters }) => letters <= most || isBegun(lower, word.toLowerCase()))
     .sort((a, b) => a.letters - b.letters)[0];
   return near === undefined ? '' : `; did you mean ${near.word}?`;
+}
+
+/** isBegun returns whether one of two words begins the other, by three letters behind its dashes at least. */
+function isBegun(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return long.startsWith(short) && /^-*[^-]{3}/.test(short);
 }
 
 /** Longer words are no slips of the pen, and comparing them takes long. */

@@ -39,7 +39,7 @@ export function optionFaults(url: string, options: LoadOptions): Fault[] {
 /** urlFaults finds what is wrong with the URL of a server: it is its address, perhaps with a prefix that a proxy gives it. */
 export function urlFaults(url: string): Fault[] {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    return [fault(`${url} is not an http URL`, 'url')];
+    return [fault(`${url} is not an http URL, such as http://127.0.0.1:8000`, 'url')];
   const { origin, pathname, search, hash, username, password } = new URL(url);
   if (username !== '' || password !== '')
     return [

@@ -1,4 +1,4 @@
-import { fault, option, type PlanTuner } from '../formats/index.js';
+import { didYouMean, fault, option, type PlanTuner } from '../formats/index.js';
 import { type ChosenScheduler, TUNERS, type TunerName } from '../serving/index.js';
 import type { Tuned } from './plan-of.js';
 import { planOf } from './plan-table.js';
@@ -33,7 +33,10 @@ export function chosenTuner(
   const at = asked === undefined ? '/serving/tuner' : option('tuner');
   const none = { plan, scheduler, faults: [] };
   if (!isTuner(kind))
-    return { ...none, faults: [fault(`is ${kind}; valid values are ${TUNERS.join(', ')}`, at)] };
+    return {
+      ...none,
+      faults: [fault(`is ${kind}; valid values are ${TUNERS.join(', ')}${didYouMean(kind, TUNERS)}`, at)],
+    };
   if (kind === 'none') return none;
   const { tuned } = planOf(plan);
   if (tuned === undefined)

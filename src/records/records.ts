@@ -195,7 +195,7 @@ class RecordReader {
         if ((has.line[at] ?? 0) > 0) return;
         this.faults.add(
           'missing',
-          `${model} says nothing of sample ${sample}, which is there`,
+          `${model} has no answer to sample ${sample}, which other lines name`,
           this.line[at],
         );
       });

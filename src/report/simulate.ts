@@ -8,7 +8,7 @@ import type {
   SimulationReport,
   SimulationSweep,
 } from '../formats/index.js';
-import { stageMark } from '../formats/index.js';
+import { counted, stageMark } from '../formats/index.js';
 import { engineText } from './engine.js';
 import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
 import {
@@ -66,7 +66,7 @@ export function workloadText({ models, arrivals, phases, durationS, warmUpS }: S
   const asked = models.filter(({ rps }) => rps > 0);
   const loads = [...new Set(asked.map(({ loadFactor }) => factor(loadFactor)))];
   const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
-  const inPhases = phases === undefined ? '' : ` in ${phases.length} phases`;
+  const inPhases = phases === undefined ? '' : ` in ${counted(phases.length, 'phase')}`;
   const warmed = warmUpS === undefined ? '' : ` after ${figure(warmUpS)} s that fill the queues`;
   return `${arrivals} arrivals${inPhases}, ${figure(rate)} requests/s${load} for ${plain(durationS, 6)} s${warmed}`;
 }

@@ -10,7 +10,6 @@ import {
   type BundleFile,
   bundledModelFiles,
   bundledPartFiles,
-  commandText,
   type Fault,
   fault,
   firstFaults,
@@ -34,6 +33,7 @@ import {
 import { poolsServedBy, type StageTopology, type Topology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
+import { refuseNoBundle } from './no-bundle.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
 import { runOf } from './run-of.js';
 import { loadManifest, refuseTarget } from './served-targets.js';
@@ -63,13 +63,6 @@ export interface OpenedBundle extends CheckedBundle {
 export interface PlannedBundle extends Pick<OpenedBundle, 'manifest' | 'plan'> {
   /** Where the plan contradicts itself. */
   readonly contradictions: readonly Fault[];
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => !found.isDirectory(),
-    () => false,
-  );
 }
 
 /** OpenOptions says how a bundle is opened. */
@@ -193,10 +186,7 @@ export async function readPlanned<K extends PlanKind>(
   kinds: readonly K[],
   { task, anyTarget = false, signal }: ReadOptions,
 ): Promise<{ readonly manifest: Loaded<'bundle'>; readonly plan: ArtifactTypes[K] }> {
-  if (await isFile(folder)) {
-    const advice = `Give the folder of a bundle. If this is a plan, make one of it with: ${commandText(['deploy', folder, '-o', 'bundle'])}`;
-    throw new InputError(task, [fault('it is a file, and a bundle is a folder')], advice);
-  }
+  await refuseNoBundle(folder, task);
   const link = await partFault(folder, BUNDLE_MANIFEST);
   if (link !== undefined && !link.isMissing)
     throw new InputError(task, [fault(link.message, BUNDLE_MANIFEST)]);

@@ -29,7 +29,7 @@ export function priorityShares(
   if (new Set(shares.map(({ priority }) => priority)).size < shares.length)
     faults.push(fault(`is "${text}", which names a priority twice`, at));
   if (!(Math.abs(sum - 1) <= ROUNDING))
-    faults.push(fault(`is "${text}", whose shares add up to ${sum}, and must to 1`, at));
+    faults.push(fault(`is "${text}", whose shares add up to ${sum}; they must add up to 1`, at));
   if (shares.length > MOST_PRIORITIES)
     faults.push(fault(`has ${shares.length} priorities, and may have ${MOST_PRIORITIES}`, at));
   return faults.length > 0 ? { faults } : { shares };

@@ -1,4 +1,4 @@
-import { isDecimal, NS_PER_S, NS_PER_US } from '../formats/index.js';
+import { didYouMean, isDecimal, NS_PER_S, NS_PER_US } from '../formats/index.js';
 import {
   LEAST_EPOCH_S,
   type Moments,
@@ -309,6 +309,14 @@ const FORMATS: readonly KnownFormat[] = [
     begins: beginsArrivals,
   },
 ];
+
+/** nearColumn ends a sentence about columns that are not known with the one that was perhaps meant to say when requests came. */
+export function nearColumn(fields: readonly string[]): string {
+  const near = fields.map((field) =>
+    didYouMean(field, ['arrival_s', 'timestamp', 'arrival_ms', 'timestamp_ms']),
+  );
+  return near.find((one) => one !== '') ?? '';
+}
 
 /** knownLooks lists the known formats for error messages. */
 export function knownLooks(): string[] {

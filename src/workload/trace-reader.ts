@@ -18,6 +18,7 @@ import {
   knownLooks,
   type LineSink,
   type MomentColumn,
+  nearColumn,
   perfAnalyzerIntervals,
   type TraceFormat,
   WINDOW,
@@ -358,7 +359,7 @@ export class TraceReader implements LineSink {
     this.fault(
       typeof format === 'string'
         ? `it ${format}`
-        : `${shown(fields.join(','))} is not the first line of a known trace; the known formats are ${known}, and each as objects of JSON by line`,
+        : `${shown(fields.join(','))} is not the first line of a known trace; the known formats are ${known}, and each as objects of JSON by line${nearColumn(fields)}`,
     );
     return true;
   }

@@ -98,6 +98,7 @@ export function momentsIn(unit: MomentUnit, isNamed: boolean): Moments {
   const perS = 10 ** unit.digits;
   let isSinceStart: boolean | undefined;
   let of: MomentUnit | undefined;
+  let misnamed: MomentUnit | undefined;
   let zero: Stamp | undefined;
   return (text, value) => {
     isSinceStart ??= value < LEAST_EPOCH_S * perS;
@@ -106,6 +107,9 @@ export function momentsIn(unit: MomentUnit, isNamed: boolean): Moments {
     of ??= isNamed ? unit : found;
     if (of === undefined) return 'is a stamp since 1970 in no known unit';
     if (found === undefined) return `must be a stamp in ${of.name} since 1970, as the first is`;
+    // The whole column is wrong, which is told once.
+    if (zero === undefined && found === misnamed) return 0;
+    if (zero === undefined && found !== of) misnamed ??= found;
     if (found !== of) return `is a stamp in ${found.name} since 1970; name its column timestamp_${found.end}`;
     const stamp = epochStamp(text, of);
     zero ??= stamp;
@@ -131,8 +135,11 @@ export function utcStamps(): Moments {
 export function stampsIn(): Moments {
   let read: Moments | undefined;
   return (text, value) => {
-    if (read === undefined && value < LEAST_EPOCH_S)
-      return 'does not say its unit; name its column arrival_s where it counts seconds from the start';
+    if (read === undefined && value < LEAST_EPOCH_S) {
+      // The name of the column is wrong, and no further line: that is told once.
+      read = (_, more) => (Number.isFinite(more) ? 0 : 'must be a number');
+      return 'does not say its unit; name its column arrival_s where it counts seconds from the start, and arrival_ms where milliseconds';
+    }
     read ??= value >= LEAST_EPOCH_S ? momentsIn(UNITS.s, false) : utcStamps();
     return read(text, value);
   };

@@ -367,7 +367,7 @@ describe('compareSchedulers()', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('tells who refuses drop=never under the default of pipelines which scheduler drops nothing', async () => {
+  it('names the scheduler that drops nothing where drop=never is refused under the default of pipelines', async () => {
     const refused = simulatePlan(POOLED, { duration: 1, scheduler: 'room-first', policy: ['drop=never'] });
     await expect(refused).rejects.toThrow(/deadline and never; the scheduler inferline drops nothing/);
     const { report } = await simulatePlan(POOLED, { load: 3, duration: 1, scheduler: 'inferline' });

@@ -128,7 +128,7 @@ describe('labelledLoad()', () => {
     ]);
   });
 
-  it('is for one model with one output of scores, and tells this together with what is not given', async () => {
+  it('is for one model with one output of scores, and reports this together with what is not given', async () => {
     const several = await faultsOf({ labels: labels() }, [MODEL, MODEL]);
     expect(several).toEqual([
       '`labels` is for labelled samples: give `samples`',

@@ -150,7 +150,7 @@ describe.skipIf(!HAS_OPENSSL)('A load over TLS (with openssl)', () => {
   const made = HAS_OPENSSL ? new Certificates() : undefined;
   afterAll(() => made?.remove());
 
-  it('trusts whom it is told to, or nobody is asked, and shows its certificate', async () => {
+  it('trusts whom the options name, or nobody is asked, and shows its certificate', async () => {
     const [server, client] = [made!.signed('server'), made!.signed('client')];
     const url = await served({ sslCertfile: server.certfile, sslKeyfile: server.keyfile });
     const own = { sslCaCerts: made!.authority };

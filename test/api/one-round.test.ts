@@ -43,9 +43,9 @@ async function faultsOf(work: Promise<unknown>): Promise<string[]> {
 }
 
 const NO_FOLDER = 'write /none/x.json there is no folder /none';
-const WRONG_PLAN = 'plan.json /models/0/sloMs must be > 0 (is -1)';
+const WRONG_PLAN = 'plan.json /models/0/sloMs is -1; it must be above 0';
 
-it('a simulation tells what is wrong with plan, output, files and numbers at once', async () => {
+it('a simulation reports what is wrong with plan, output, files and numbers at once', async () => {
   const asked = { output: '/none/x.json', policy: [at('gone.yaml')], slow: 1e9 };
   const slow = '`slow` is 1000000000; it must be above 0 and at most 1000000';
   const wanted = [NO_FOLDER, WRONG_PLAN, 'gone.yaml there is no such file', slow];
@@ -68,7 +68,7 @@ it('a simulation tells what is wrong with plan, output, files and numbers at onc
   ).toEqual([NO_FOLDER, '`slow` is 0; it must be above 0 and at most 1000000']);
 });
 
-it('a load tells what is wrong with headers, output, samples and rate at once, before it asks the server', async () => {
+it('a load reports what is wrong with headers, output, samples and rate at once, before it asks the server', async () => {
   const asked = { headers: ['x'], rps: ['many'], output: '/none/x.json', samples: [at('gone.npy')] };
   expect(await faultsOf(loadServer('http://localhost:1', asked))).toEqual([
     expect.stringContaining('is not a header'),
@@ -141,7 +141,7 @@ it('a bundle is served with all that is wrong with bundle, scheduler, policy and
   const asked = { scheduler: 'fif', policy: [at('gone.yaml')], tokenFile: at('gone.txt') };
   for (const [path, said] of [
     ['plan.json', 'it is a file, and a bundle is a folder'],
-    ['nowhere', 'manifest.json there is no such file'],
+    ['nowhere', 'there is no such folder'],
   ] as const)
     expect(new Set(await faultsOf(serveBundle(at(path), asked)))).toEqual(
       new Set([

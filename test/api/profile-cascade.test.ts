@@ -139,7 +139,7 @@ const exists = (file: string): Promise<boolean> =>
 
 describe('profileCascade()', () => {
   inWholeRun(
-    'records what each model says of each sample where the spec looks for it, and how well certainty tells',
+    'records what each model says of each sample where the spec looks for it, and how well certainty distinguishes them',
     async () => {
       const told: string[] = [];
       const document = await profiled({ ...labelled(), onProgress: ({ doing }) => told.push(doing) });
@@ -168,7 +168,7 @@ describe('profileCascade()', () => {
     },
   );
 
-  it('writes the records where it is told to, by the certainty that the spec asks for', async () => {
+  it('writes the records where the option says, by the certainty that the spec asks for', async () => {
     await writeSpec({ certainty: 'entropy' });
     await profiled({ ...labelled(), output: at('other.csv') });
     expect(rounded(await readFile(at('other.csv'), 'utf8'))).toEqual(rounded(recordsByHand('entropy')));

@@ -234,7 +234,7 @@ describe('simulatePlan() of workflows', () => {
     ).toEqual([
       'jitter: is of plans of stages; executions of workflows take the planned time, and this is a workflow plan',
       expect.stringContaining('there is no drop; there are prediction'),
-      expect.stringContaining('must be <= 1'),
+      expect.stringContaining('it must be at most 1'),
     ]);
     expect(await faultsOf(simulatePlan(path, { scheduler: 'static', policy: ['moving=to-idle'] }))).toEqual([
       expect.stringContaining('there is no moving; there are mostTasks, mostTries'),

@@ -426,7 +426,7 @@ describe('simulatePlan()', () => {
     expect(inputs?.[1]?.sha256).toBe(sha256Of(text));
   });
 
-  it('serves the requests that have arrived when it is interrupted, and the report tells', async () => {
+  it('serves the requests that have arrived when it is interrupted, and the report says so', async () => {
     const { setup } = await prepareSimulation(await planFile(PAIR), { duration: 1000, load: 0.8 });
     let asked = 0;
     const run = await runSimulation(setup, { windowNs: 1e9 }, { interrupted: () => ++asked === 3 });
@@ -717,7 +717,7 @@ describe('simulatePlan() refuses', () => {
     expect(error).toBeInstanceOf(InputError);
     for (const said of [
       'there is no sometimes; there are never, expired, hopeless, gear, timed-out, full-batch',
-      'must be >= 0 (is -3)',
+      'is -3; it must be at least 0',
       'drop=full-batch takes share',
       'formation.leaves=… and formation.stepNs=… is needed',
       'there is no nothing; there are order,',
@@ -791,12 +791,12 @@ describe('simulatePlan() refuses', () => {
     [
       'parts of a nanosecond',
       { scheduler: 'reservation', policy: ['wakeStepNs=0.5'] },
-      /must be integer \(is 0.5\)/,
+      /is 0.5; it must be a whole number/,
     ],
     [
       'parts of one in a step',
       { scheduler: 'reactive', policy: ['formation.stepNs=0.5'] },
-      /must be integer \(is 0.5\)/,
+      /is 0.5; it must be a whole number/,
     ],
     [
       'a word that is none',
@@ -829,7 +829,7 @@ describe('simulatePlan() refuses', () => {
     ],
     ['phases longer than time', { phases: ['2000h,load=1', '600h,load=1'] }, /arrive for 108.3 days/],
     ['phases denser than nanoseconds', { phases: ['1s,rps=1', '1s,rps=1e10'] }, /asks for 1e\+10/],
-    ['more than all', { policy: ['correction.weight=1.5'] }, /must be <= 1 \(is 1.5\)/],
+    ['more than all', { policy: ['correction.weight=1.5'] }, /is 1.5; it must be at most 1/],
     [
       'a backlog longer than time',
       { scheduler: 'fifo', slow: 1e6, load: 30 },

@@ -249,7 +249,7 @@ describe('chosenArm()', () => {
       '/serving/tuner hpa is no word here: give { kind: hpa }',
     ]);
     expect(withLoad({})).toEqual(['/load lacks "trace", or "arrivals" and "rps"']);
-    expect(withLoad(5)).toEqual(['/load must be object (is 5)']);
+    expect(withLoad(5)).toEqual(['/load is 5; it must be an object']);
   });
 });
 

@@ -64,7 +64,7 @@ describe('the limit of a list', () => {
     ]);
   });
 
-  it('is told before any file is looked for that a spec or plan names', async () => {
+  it('is reported before any file is looked for that a spec or plan names', async () => {
     const models = Array.from({ length: 1025 }, (_, i) => ({
       name: `m${i}`,
       profile: 'none.json',

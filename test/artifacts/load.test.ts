@@ -77,7 +77,7 @@ planner: { objective: speed }
     expect(text).toContain('lacks "profile"');
     expect(text).toContain('unknown key "wieght"; known keys are profile, sloMs, weight');
     expect(text).toContain('is "speed"; valid values are "throughput", "cost", "power"');
-    expect(text).toContain('(is -1)');
+    expect(text).toContain('is -1; it must be above 0');
   });
 
   it('reports the faults inside an inline cluster, and not that the cluster is no string', () => {
@@ -85,7 +85,7 @@ planner: { objective: speed }
       'kind: pooled\ncluster: { devices: { L4: { count: -2 } } }\nmodels: [{ profile: a, sloMs: 1 }]\n',
     );
     expect(faults).toEqual([
-      { path: '/cluster/devices/L4/count', message: 'must be >= 0 (is -2) (line 2, column 29)' },
+      { path: '/cluster/devices/L4/count', message: 'is -2; it must be at least 0 (line 2, column 29)' },
     ]);
   });
 
@@ -129,6 +129,9 @@ planner: { objective: speed }
       'its kind is "poled", which is no kind of file; "pooled" is needed here; did you mean pooled?',
     );
     expect(said('{}')).toBe('it has no "kind"; "pooled" is needed here');
+    expect(said('{"kind":"pooled","models":[]}', ['pooled-plan', 'bundle'])).toBe(
+      'its kind is "pooled"; "pooled-plan" or "bundle" is needed here, which plan solve makes of a spec',
+    );
     expect(said('{"kind":5}')).toContain('its kind is 5, which is no kind of file');
     expect(faultsOf('[1]', 'x.json')[0]?.message).toContain('holds a list');
   });
@@ -180,7 +183,7 @@ planner: { objective: speed }
     });
   });
 
-  it('refuses whole numbers that are not told apart, as they are written, beside other faults', () => {
+  it('refuses whole numbers that a double does not hold, as they are written, beside other faults', () => {
     const why = 'whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0';
     const inYaml =
       'kind: pooled\ncluster: { devices: { L4: { count: 9007199254740993 } } }\nmodels: [{ profile: a, sloMs: 0, weight: -9007199254740993 }]\n';
@@ -190,7 +193,7 @@ planner: { objective: speed }
         message: `is 9007199254740993; ${why} (line 2, column 29)`,
       },
       { path: '/models/0/weight', message: `is -9007199254740993; ${why} (line 3, column 34)` },
-      { path: '/models/0/sloMs', message: 'must be > 0 (is 0) (line 3, column 24)' },
+      { path: '/models/0/sloMs', message: 'is 0; it must be above 0 (line 3, column 24)' },
     ]);
     expect(faultsOf(inYaml.replace('count', '36028797018963969'), 'x.yaml')[0]).toEqual({
       path: 'line 2, column 29',
@@ -205,7 +208,7 @@ planner: { objective: speed }
       expect(parseArtifact(inJson(right), 'x.json', ['pooled']).kind).toBe('pooled');
   });
 
-  it('refuses whole numbers with an exponent that are not told apart, where a field takes whole numbers alone', () => {
+  it('refuses whole numbers with an exponent that a double does not hold, where a field takes whole numbers alone', () => {
     const why = 'whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0';
     const huge = { path: '/cluster/devices/L4/count', message: `is 100000000000000000; ${why}` };
     const inJson = (count: string) =>

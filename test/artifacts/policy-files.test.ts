@@ -59,14 +59,14 @@ describe('a policy file', () => {
     expect(faults).toHaveLength(11);
     for (const said of [
       '/order is "deadlin"; valid values are fifo, deadline, latest-deadline, adaptive; did you mean deadline?',
-      '/drop/share must be <= 1 (is 2)',
+      '/drop/share is 2; it must be at most 1',
       '/drop has an unknown key "spares"; known keys are kind, share; did you mean share?',
       '/late background needs patience and mostMissed and window: give { kind: background, patience: …, mostMissed: …, window: … }',
       '/formation eager takes nothing more: give the word eager alone',
       '/correction/kind is "averages"; valid values are none, average, steps; did you mean average?',
-      '/slackNs must be integer (is 0.5)',
+      '/slackNs is 0.5; it must be a whole number',
       '/scaling/schedule/0 lacks "pool"',
-      '/scaling/schedule/0/atS must be >= 0 (is -1)',
+      '/scaling/schedule/0/atS is -1; it must be at least 0',
     ])
       expect(faults.map((fault) => fault.replace(/ \(line \d+, column \d+\)$/, ''))).toContain(said);
     expect(faults.find((fault) => fault.startsWith('/ has'))).toMatch(

@@ -75,7 +75,7 @@ describe('readWhole()', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'reads a file of /proc, whose size the system does not tell',
+    'reads a file of /proc, whose size the system does not report',
     async () => {
       expect(await refusal('/proc/self/status')).toMatch(/^Name:[\s\S]*\n$/);
       expect((await readWhole('/proc/self/cmdline')).length).toBeGreaterThan(0);

@@ -196,14 +196,14 @@ describe('the faults of a file of runs', () => {
       `${LINE}${' '.repeat(2 ** 20)}`,
       'the line has more than 1048576 bytes (docs/limits.md)',
     ],
-  ])('are told with the line of a run %s', async (_what, line, message) => {
+  ])('are reported with the line of a run %s', async (_what, line, message) => {
     const faults = await told(`${LINE}\n\n${LINE}\r\n${line}\n${LINE}\n`);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^runs\.jsonl:4 /);
     expect(faults[0]?.slice('runs.jsonl:4 '.length)).toBe(message);
   });
 
-  it('are told of a line that is not text in UTF-8, and of no other', async () => {
+  it('are reported of a line that is not text in UTF-8, and of no other', async () => {
     const bytes = Buffer.concat([
       Buffer.from(`${LINE}\n`),
       Buffer.from(LINE.replace('assistant', 'b\u00e4'), 'latin1'),
@@ -215,7 +215,7 @@ describe('the faults of a file of runs', () => {
     );
   });
 
-  it('are told of all lines at once, also of the last without its end', async () => {
+  it('are reported of all lines at once, also of the last without its end', async () => {
     const lines = [
       of({ kind: 'x' }),
       LINE,

@@ -32,11 +32,11 @@ describe('a list, a map or a text of another size than its schema says', () => {
       `${SPEC.replace('{ L4: { count: 1 } }', '{}')}${MODELS}`,
       '/cluster/devices: has no keys; it must have at least 1',
     ],
-  ])('is told in words: %j', (text, told) => {
+  ])('is reported in words: %j', (text, told) => {
     expect(faultsOf(text, 'spec.yaml', 'pooled').join('\n')).toContain(told);
   });
 
-  it('is told in words where it is too long', () => {
+  it('is reported in words where it is too long', () => {
     const plan = readFileSync(PLAN, 'utf8').replace(/"blocks": \[\s*(\d+)/, '"blocks": [0, $1');
     expect(faultsOf(plan, 'plan.json', 'pooled-plan').join('\n')).toMatch(
       /\/blocks: has 3 entries; it must have at most 2/,

@@ -206,7 +206,9 @@ describe('plan load --trace', () => {
     expect(stdout).toMatch(new RegExp(`^none +${levels[1].arrived} .*100\\.00 %`, 'm'));
     expect(await load('--trace', 'counts.csv', '--priorities', '1=0.5')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--priorities: is "1=0.5", whose shares add up to 0.5, and must to 1'),
+      stderr: expect.stringContaining(
+        '--priorities: is "1=0.5", whose shares add up to 0.5; they must add up to 1',
+      ),
     });
   });
 

@@ -32,7 +32,7 @@ describe.runIf(process.platform === 'linux')('a process with little address spac
     { command: 'load http://127.0.0.1:9 --rps 1 --duration 1s', orElse: NOBODY },
   ];
   it.each(fewOf(COMMANDS, 1))(
-    'does its work or is told what it lacks, and not of a bug: plan $command',
+    'does its work or reports what it lacks, and no bug: plan $command',
     async ({ command, orElse }) => {
       for (const kib of SIZES_KIB) {
         const { code, told } = await narrow(kib, command);

@@ -91,7 +91,7 @@ describe('a spec without a plan', () => {
     readonly models: readonly Record<string, unknown>[];
   }
 
-  it('whose SLO is too short is told by model and class, with the figures of the sentences', async () => {
+  it('whose SLO is too short is explained by model and class, with the figures of the sentences', async () => {
     const { code, stdout, stderr } = await run('solve', await spec('short.yaml', 'sloMs: 20'), '--explain');
     expect(code).toBe(3);
     const { status, reasons, models } = printed<Answer>('no-plan', stdout);

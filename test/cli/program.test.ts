@@ -85,8 +85,8 @@ describe('plan', () => {
     [['trace', 'nosuch', '--help'], "unknown command 'nosuch'"],
     [['trace', '--help', 'nosuch'], "unknown command 'nosuch'"],
     [['help', 'trace', 'nosuch'], "unknown command 'nosuch'"],
-    [['solv', '-h'], 'Did you mean solve?'],
-    [['help', 'solv'], 'Did you mean solve?'],
+    [['solv', '-h'], 'did you mean solve?'],
+    [['help', 'solv'], 'did you mean solve?'],
     [['solve'], "missing required argument 'spec'"],
     [['solve', 'x.yaml', '--gap', 'small'], 'is not a number of 0 or more'],
     [['profile', 'x.onnx', '--batch', '1,two'], '"two" is not a whole number'],
@@ -102,10 +102,12 @@ describe('plan', () => {
     [['verify', 'x.json', '--plan', 'y.json', '--correct', 'm=-'], '--correct "m=-": a profile is written'],
     [['profile', 'x.onnx', '--dim', 'seq'], '"seq" is not name=size'],
     [['load', 'http://127.0.0.1:1', '--rps', '5', '--duration', 'soon'], '"soon" is not a time'],
-    [['schema', 'plan'], 'Allowed choices are profile'],
+    [['completion'], "missing required argument 'shell': the shell, one of bash, zsh, fish, pwsh"],
+    [['simulate', 'x.json', '--rps'], '--rps: lacks its value <rate>\n'],
+    [['schema', 'plan'], 'kind: "plan" is none of profile'],
     [
       ['simulate', 'x.json', '--scheduler', 'fifo', '--scheduler', 'reactive'],
-      'option \'--scheduler <name>\' is given twice, as "fifo" and "reactive": give it once',
+      '--scheduler: is given twice, as "fifo" and "reactive": give it once',
     ],
     [['solve', 'x.yaml', '-o', 'a.json', '--output', 'b.json'], 'is given twice, as "a.json" and "b.json"'],
     [['profile', 'import', 'x.csv', '--model', 'm', '-o', 'p', '--model', 'n'], 'is given twice'],
@@ -115,6 +117,85 @@ describe('plan', () => {
     expect(stdout).toBe('');
     expect(stderr).toContain(said);
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it.each([
+    [
+      ['simulate', '--seed', 'x', '--arrivals', 'gama', '--sceduler', 'fifo', '--rps'],
+      [
+        '--seed: "x" is not a whole number from 0 to 999,999,999',
+        '--arrivals: "gama" is none of poisson, uniform, gamma; did you mean gamma?',
+        '--rps: lacks its value <rate> before --json',
+        "unknown option '--sceduler'; did you mean --scheduler?",
+      ],
+      'plan simulate',
+    ],
+    [
+      ['profile', 'import', '--batch', 'a', '--nope', '--format', 'b'],
+      [
+        '--batch: "a" is not a whole number from 1 to 999,999,999',
+        '--model: is required: name of the model',
+        '--output: is required: write the profile here; - is stdout',
+        "unknown option '--nope'",
+        "unknown option '--format'",
+      ],
+      'plan profile import',
+    ],
+    [
+      ['deploy', 'p.json', 'q.json', '-output', 'd', '--strict=1', '--lax'],
+      [
+        '-output: --output is written with two dashes',
+        '--strict: takes no value, and is given "1"',
+        "unknown option '--lax'",
+      ],
+      'plan deploy',
+    ],
+    [
+      ['schema', 'pool', 'b', 'c'],
+      [
+        'too many arguments: "b", "c"; plan schema takes only <kind>',
+        /^kind: "pool" is none of .*; did you mean pooled\?$/,
+      ],
+      'plan schema',
+    ],
+    [
+      ['profile', '--bogus'],
+      ["unknown option '--bogus'", /^missing required argument 'model': ONNX file/],
+      'plan profile',
+    ],
+    [
+      ['solve', '--policy', 'x', 's.yaml'],
+      ["unknown option '--policy', which belongs to plan simulate, plan serve"],
+      'plan solve',
+    ],
+    [
+      ['simulate', 'p.json', '--seed', '--json'],
+      ['--seed: lacks its value <n> before --json'],
+      'plan simulate',
+    ],
+    [
+      ['--seed', '3', 'solve', 's.yaml'],
+      ["unknown option '--seed'; the options of a command are given after its name"],
+      'plan',
+    ],
+    [
+      ['trace', 'conver'],
+      ["unknown command 'conver'; commands are describe, convert, rescale, slice; did you mean convert?"],
+      'plan trace',
+    ],
+  ])('reports all that is wrong with %j, and which command to ask', async (args, said, asked) => {
+    const { code, stdout, stderr } = await plan([...args, '--json']);
+    expect(code).toBe(2);
+    const { error } = JSON.parse(stdout) as {
+      error: { message: string; faults: { path: string; message: string }[] };
+    };
+    const told = error.faults.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+    expect(told).toEqual(said.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))));
+    expect(error.message).toMatch(new RegExp(`^Cannot run ${asked}:`));
+    expect(error.message).toMatch(
+      new RegExp(`\n${asked} --help lists its (arguments and options|commands)\\.$`),
+    );
+    expect(stderr).toBe(`error: ${error.message}\n`);
   });
 
   it('shows control characters in its arguments as escapes', async () => {

@@ -121,7 +121,7 @@ describe('a reporter beside arguments that are not valid', () => {
     [['compare', 'spec.yaml', '--budget', 'x'], '"x" is not a number above 0'],
     [['validate', 'spec.yaml', '--nope'], "unknown option '--nope'"],
     [['validate'], "missing required argument 'file'"],
-  ])('tells as a case what is wrong with %j', async (args, message) => {
+  ])('reports as a case what is wrong with %j', async (args, message) => {
     const junit = await ran(...args, '--reporter=junit');
     expect(junit.code).toBe(2);
     const told = message.replaceAll('"', '&quot;');

@@ -194,7 +194,7 @@ describe('plan simulate', () => {
     [['--jitter', 'profile'], 'has no spread at batch 1', 2],
     [['--load', '-1'], 'is not a number above 0', 2],
     [['--fail-under', '99'], '"99" is not a share from 0 to 1, such as 0.99', 2],
-    [['--arrivals', 'regular'], 'Allowed choices are poisson, uniform, gamma', 2],
+    [['--arrivals', 'regular'], '--arrivals: "regular" is none of poisson, uniform, gamma', 2],
     [['--trace', 'none.csv'], 'none.csv: there is no such file', 7],
     [['-o', 'no/such/folder/x.json'], 'there is no folder', 2],
   ])('answers %j with a message about what is wrong, and writes nothing', async (args, said, wanted) => {

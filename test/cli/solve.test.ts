@@ -120,7 +120,10 @@ describe('plan solve says what is wrong with its input, and where:', () => {
         p.profile.devices.A.blockLatencyUs = { 1: { 1: [1000, -5], 2: [-1, 2] } };
       },
       2,
-      ['/devices/A/blockLatencyUs/1/1/1: must be >= 0 (is -5)', '/1/2/0: must be >= 0 (is -1)'],
+      [
+        '/devices/A/blockLatencyUs/1/1/1: is -5; it must be at least 0',
+        '/1/2/0: is -1; it must be at least 0',
+      ],
     ],
     [
       'no devices',

@@ -44,7 +44,7 @@ describe('a spec on stdin', () => {
     if (WHOLE) expect(piped(spec, 'compare', '-', '--mix', 'L4=1')).toMatchObject({ status: 0 });
   });
 
-  it('is told of as what it is where it is wrong, empty, or names a file that is not there', () => {
+  it('is named as what it is where it is wrong, empty, or names a file that is not there', () => {
     const wrong = piped(spec.replace('sloMs: 120', 'sloMs: soon'), 'solve', '-');
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('Cannot read <stdin>') });
     if (!WHOLE) return;

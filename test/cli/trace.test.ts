@@ -279,7 +279,7 @@ describe('traces of other programs', () => {
     expect((await run('convert', 'stamps.jsonl.gz', '-o', '-')).stdout).toBe('arrival_s\n0\n2.5\n');
   });
 
-  it('are told by name where they are packed otherwise, or damaged', async () => {
+  it('are reported by name where they are packed otherwise, or damaged', async () => {
     const packed = gzipSync(Buffer.from(Array.from({ length: 5000 }, (_, i) => i * 7919).join('\n')));
     const broken = Buffer.from(packed);
     broken.fill(255, 2000, 2100);

@@ -190,7 +190,7 @@ describe('A component executor', () => {
     }
   });
 
-  it('executes one batch at a time, in the order asked for, by the times that it tells', async () => {
+  it('executes one batch at a time, in the order asked for, by the times that it reports', async () => {
     const executor = await shared();
     const models = [await executor.load(first, specs(WIDTH)), await executor.load(second, specs(WIDTH))];
     const batches = await Promise.all(

@@ -22,7 +22,7 @@ describe('crowdedHost()', () => {
     ).toBeUndefined();
   });
 
-  it('tells the cores of the devices and of the host where less is left', () => {
+  it('names the cores of the devices and of the host where less is left', () => {
     expect(crowdedHost([{ device: cpu(1), count: 2 }], 2)).toContain(
       "keep 2 of this host's 2 CPU cores busy",
     );

@@ -66,7 +66,7 @@ describe('jsonFindings()', () => {
     expect(jsonFindings(text).twice).toEqual([{ key: 'a', at: text.indexOf('"\\u0061"') }]);
   });
 
-  it('finds whole numbers that are not told apart, with their pointers', () => {
+  it('finds whole numbers that are not distinguished, with their pointers', () => {
     const text =
       '{"a/b": [[1], {"~": 9007199254740993}], "c": [1e17, 12345678901234567.5, -9007199254740992]}';
     expect(jsonFindings(text).huge).toEqual([

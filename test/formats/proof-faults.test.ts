@@ -32,7 +32,7 @@ describe('proofFaults()', () => {
     ]);
   });
 
-  it('tells of a gap that value and bound do not give at both, since either may have been edited, and finds a bound that the value beats', () => {
+  it('reports a gap that value and bound do not give at both, since either may have been edited, and finds a bound that the value beats', () => {
     expect(told('feasible', { kind: 'throughput', value: 80, bound: 100, gap: 0.2 })).toEqual([
       '/objective/bound is 100; value and gap give 96',
       '/objective/gap is 0.2; value and bound give 0.25',

@@ -57,7 +57,7 @@ describe('toldUp() and toldDown()', () => {
 });
 
 describe('toldUpBelow()', () => {
-  it('is no smaller than what it tells and below the limit, with no more digits than that takes', () => {
+  it('is no smaller than what it stands for and below the limit, with no more digits than that takes', () => {
     expect(toldUpBelow(98.761, 100)).toBe(98.77);
     expect(toldUpBelow(99.9961, 100)).toBe(99.997);
     expect(toldUpBelow(0.94999, 0.95)).toBe(0.94999);

@@ -227,7 +227,7 @@ describe('Objectives', () => {
     expect(refused).toBeGreaterThan(whole(3, 10));
   });
 
-  it('tell a load that is too high as that, whatever accuracy is promised besides', () => {
+  it('report a load that is too high as that, whatever accuracy is promised besides', () => {
     for (const seed of seeds(whole(10, 20), 100)) {
       const drawn = randomProblem(seed);
       const ranges = drawn.ranges.map(({ share }) => ({ fromRps: 0, toRps: 1e9, share }));

@@ -78,7 +78,7 @@ describe('Records of a cascade', () => {
 });
 
 describe('The largest batch of a cascade', () => {
-  it('is told where it is above what was measured', () => {
+  it('is refused where it is above what was measured', () => {
     const profiles = FAMILY.map((_, model) => ({ path: '', profile: familyProfile(model) }));
     const records = {
       samples: 1,

@@ -162,7 +162,7 @@ describe('A plan of two models', () => {
     });
   });
 
-  it('gets better with one device more, as it is told', () => {
+  it('gets better with one device more, as the outcome says', () => {
     const asked = [{ load: { maxRps: 500, ranges: 1 } }, { cluster: clusterOf(1) }] as const;
     const question = questionAbout(...asked);
     const plan = planOf(...asked);
@@ -280,7 +280,7 @@ describe('Two models under other methods', () => {
 });
 
 describe('Two models without a plan', () => {
-  it('are told how many devices would do where the load is too high', () => {
+  it('name how many devices would do where the load is too high', () => {
     const { reasons } = reasonsOf({ load: { maxRps: 1500, ranges: 1 } }, { cluster: clusterOf(1) });
     expect(reasons).toEqual([
       {
@@ -296,7 +296,7 @@ describe('Two models without a plan', () => {
     ]);
   });
 
-  it('are told the latency that would do where it is too short', () => {
+  it('name the latency that would do where it is too short', () => {
     const answer = reasonsOf({ slo: { latencyMs: 0.5 } });
     expect(answer).toMatchObject({ status: 'infeasible', feasibleLatencyMs: 1, trials: 0 });
     expect(answer.reasons).toEqual([
@@ -313,7 +313,7 @@ describe('Two models without a plan', () => {
     ]);
   });
 
-  it('are told where the accuracy is lost, or that no cascade has it', () => {
+  it('name where the accuracy is lost, or that no cascade has it', () => {
     const late = reasonsOf({ slo: { latencyMs: 3, accuracy: 0.9 } });
     expect(late).toMatchObject({ feasibleLatencyMs: 4 });
     expect(late.reasons).toMatchObject([
@@ -349,7 +349,7 @@ describe('Two models without a plan', () => {
     expect(unsure.reasons![0]).not.toHaveProperty('stages');
   });
 
-  it('are told which rate a plan did not hold', () => {
+  it('name which rate a plan did not hold', () => {
     const question = questionAbout({});
     const [of] = question.resolved.classes;
     const told = (mean: number) =>

@@ -26,7 +26,7 @@ function serving(most: readonly number[], spread = 0) {
 }
 
 describe('heldRates()', () => {
-  it('ends between two rates where it is told to, and then says nothing', async () => {
+  it('ends between two rates where the caller ends it, and then says nothing', async () => {
     const seeds = [1, 2, 3, 4];
     for (const search of [QUESTION, { ...QUESTION, seeds, judge: 'lower-end' as const }]) {
       const all = serving([87, 33], 0.1);

@@ -30,7 +30,7 @@ function scaled({ stages, objectives, transferNs, ...rest }: PlanningProblem): P
 
 describe('the SLO that is told where there is no plan', () => {
   it.each(['inferline', 'exact'] as const)(
-    'is met by %s at the cost that is told, has four digits, and one that is shorter by a fiftieth is missed',
+    'is met by %s at the cost that is reported, has four digits, and one that is shorter by a fiftieth is missed',
     (method) => {
       const seen = { told: 0, untold: 0 };
       for (let seed = 0; seed < CASES; seed++) {

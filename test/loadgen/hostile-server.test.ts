@@ -132,7 +132,7 @@ describe('A client of a server that describes itself beyond reason', () => {
     );
   });
 
-  it('tells that headers are too large', async () => {
+  it('reports that headers are too large', async () => {
     const { url } = await hostile({
       '/m': (response) => response.writeHead(200, { 'x-long': 'x'.repeat(100_000) }).end('{}'),
     });

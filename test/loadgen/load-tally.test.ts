@@ -45,7 +45,7 @@ describe('LoadTally.joined()', () => {
 });
 
 describe('LoadTally.report()', () => {
-  it('counts the rows of answers by the models that answered, where the server told any', () => {
+  it('counts the rows of answers by the models that answered, where the server reported any', () => {
     const tally = new LoadTally();
     tally.countAnsweredBy([]);
     expect(tally.report(ASKED, SENDING)).not.toHaveProperty('answeredBy');

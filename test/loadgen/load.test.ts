@@ -78,7 +78,7 @@ describe('driveLoad()', () => {
     ['["one"', {}],
     [undefined, {}],
     [7, {}],
-  ])('reports the notes of the plan of a server that tells them as %s', async (told, reported) => {
+  ])('reports the notes of the plan of a server that gives them as %s', async (told, reported) => {
     const described = JSON.stringify({ ...JSON.parse(metadata), properties: { plan_notes: told } });
     const url = await respond((request, response) => {
       request.resume();

@@ -150,7 +150,7 @@ describe('measureEngine()', () => {
     },
   );
 
-  it('refuses a server that tells no executions, answers what it should refuse, or drops a request alone', async () => {
+  it('refuses a server that reports no executions, answers what it should refuse, or drops a request alone', async () => {
     const took = { ingressMs: 0, replicas: 9, stageMs: 0, hopMs: 0 };
     const said = async (more: Partial<Deployment>) =>
       measureEngine(await deployed({ ...took, ...more }), QUICK).then(

@@ -247,7 +247,7 @@ describe('driveLoad()', () => {
   });
 });
 
-it('driveLoad() is told by the configuration of a bundle on Triton what our own servers report, and that branches leave outputs out', async () => {
+it('driveLoad() reads from the configuration of a bundle on Triton what our own servers report, and that branches leave outputs out', async () => {
   const told = {
     plan_sha256: 'a'.repeat(64),
     slo_ms: '70',

@@ -54,7 +54,7 @@ it('servedBetween() gives nothing where the server does not report, or began ane
   expect(servedBetween('m', after, before)).toBeUndefined();
 });
 
-it('servedBetween() tells the batches of one stage on several classes, and on other parts of a GPU, apart', () => {
+it('servedBetween() distinguishes the batches of one stage on several classes, and on other parts of a GPU', () => {
   const on = (device_class: string, virtual: number, executed: number) => ({
     ...place,
     device_class,

@@ -17,7 +17,7 @@ function told(classes: Pick<PipelineSpec['stages'][number], 'device' | 'devices'
 }
 
 describe('the classes of a stage that a planner chooses among', () => {
-  it('are told by one of device and devices', () => {
+  it('are named by one of device and devices', () => {
     expect(told({ device: 'L4' })).toEqual([]);
     expect(told({ devices: ['L4', 'T4'] })).toEqual([]);
     expect(told({ device: 'L4', devices: ['T4'] })).toEqual([

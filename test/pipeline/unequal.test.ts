@@ -184,7 +184,7 @@ describe('a plan of a stage with replicas of several classes', () => {
     ).toContain('/stages/2');
   });
 
-  it('becomes a pool whose devices tell their class, and whose latency is the mean by share of throughput', () => {
+  it('becomes a pool whose devices name their class, and whose latency is the mean by share of throughput', () => {
     const { pools, devices } = pipelineTopologyOf(planFile());
     const face = pools[2]!;
     expect(face.classes?.map(({ deviceClass, latencyNs }) => [deviceClass, [...latencyNs]])).toEqual([

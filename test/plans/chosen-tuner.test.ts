@@ -62,7 +62,7 @@ describe('chosenTuner()', () => {
     expect(settingsOf('by-rate')).toEqual({ kind: 'by-rate', intervalS: 5, utilisation: 0.8, keepS: 30 });
   });
 
-  it('tells the tuner of each set of devices: its work, slack, and how many devices there are', () => {
+  it('informs the tuner of each set of devices: its work, slack, and how many devices there are', () => {
     const { scheduler, plan } = chosen(
       planWith({ cluster: { devices: { cpu: {} }, activationDelayMs: 20 } }),
       'hpa',
@@ -126,6 +126,7 @@ describe('chosenTuner()', () => {
     expect(faultsOf(planWith(), 'magic')).toEqual([
       '`tuner`: is magic; valid values are none, inferline, coarse, ds2, hpa, kpa, by-rate, oracle',
     ]);
+    expect(faultsOf(planWith(), 'hpaa')).toEqual([expect.stringContaining('; did you mean hpa?')]);
     const pooled = planOf([
       { sloMs: 9, pipelines: [{ throughputRps: 1, parts: [{ batch: 1, latencyUs: () => 5 }] }] },
     ]);

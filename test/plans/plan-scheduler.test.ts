@@ -78,7 +78,7 @@ describe('plannedScheduler()', () => {
     ).toEqual([{ path: '/serving/policy/drop', message: 'lacks "share"' }]);
     const flat = { scheduler: 'fifo', policy: { drop: 'full-batch', 'drop.share': 2 } };
     expect(servingFaults({ serving: flat })).toEqual([
-      { path: '/serving/policy/drop.share', message: 'must be <= 1 (is 2)' },
+      { path: '/serving/policy/drop.share', message: 'is 2; it must be at most 1' },
     ]);
   });
 
@@ -154,7 +154,7 @@ describe('servingFaults()', () => {
     expect(told({ scheduler: 'fifo', policy: { drop: 'some', speed: 2, slackNs: -1 } })).toEqual([
       expect.stringMatching(/^\/serving\/policy\/drop there is no some/),
       expect.stringMatching(/^\/serving\/policy\/speed there is no speed/),
-      '/serving/policy/slackNs must be >= 0 (is -1)',
+      '/serving/policy/slackNs is -1; it must be at least 0',
     ]);
     expect(told({ scheduler: 'fifo', policy: { drop: 'nearly-full' } })).toEqual([
       '/serving/policy/drop drop.share=… and drop.spares=… is needed',

@@ -201,7 +201,7 @@ describe('prepareModel() on a model whose file tells too few shapes', () => {
     expect(boundFields(settled)).toEqual({ measuredShapes: { top: [1, 4] } });
   });
 
-  it('runs nothing to measure where the file tells enough', async () => {
+  it('runs nothing to measure where the file says enough', async () => {
     const known = await loadsOf({ nodes: [w.node('Neg', ['x'], ['y'])] });
     expect(await loadsOf(parts)).toBe(known + 2);
   });

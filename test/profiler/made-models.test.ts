@@ -271,7 +271,7 @@ test('a model that does not fit in memory is refused before it runs, with that r
 });
 
 test.runIf(process.platform === 'linux')(
-  'a model that takes more memory than its shapes tell is stopped, with that reason',
+  'a model that takes more memory than its shapes show is stopped, with that reason',
   async () => {
     // The model computes the number of tiles in a way that ONNX Runtime cannot follow while it loads the model.
     const nodes = [

@@ -209,7 +209,7 @@ describe('The module of a program', () => {
     ).toEqual(['/inputs/0/name', '/inputs/1/name']);
   });
 
-  it('is told in few letters what it gives', () => {
+  it('is described in few letters by what it gives', () => {
     expect([told(undefined), told(() => 1), told(1n), told('a')]).toEqual([
       'absent',
       'a function',
@@ -223,7 +223,7 @@ describe('The module of a program', () => {
 });
 
 describe('What a program throws', () => {
-  it('is told with its kind, its words and the file and line', () => {
+  it('is reported with its kind, its words and the file and line', () => {
     const error = new TypeError('no');
     error.stack = `TypeError: no\n    at node:internal/x:1:1\n    at call (file:///tmp/some%20where/chat.mjs:12:5)\n    at file:///tmp/b.mjs:3:1`;
     expect(toldError(error)).toBe('threw TypeError: no (chat.mjs:12)');
@@ -232,7 +232,7 @@ describe('What a program throws', () => {
     expect(placeOf(error)).toBe('');
   });
 
-  it('is told where it is no error, and cut where it is long', () => {
+  it('is reported where it is no error, and cut where it is long', () => {
     expect([undefined, null, 'no', 7, {}].map(toldError)).toEqual([
       'threw undefined',
       'threw null',

@@ -116,7 +116,7 @@ describe('ProgramHost, of tensors that programs make', () => {
 });
 
 describe('ProgramHost.cancel() and close()', () => {
-  it('ends runs of which nothing more is told', async () => {
+  it('ends runs of which nothing more is reported', async () => {
     const driver = await started(
       programOf(
         `await call('turn', { x: request.in('x') }).read('y'); call('turn', { x: request.in('x') }); return {};`,

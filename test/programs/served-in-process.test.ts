@@ -138,7 +138,7 @@ describe('A program that is served', () => {
     ]);
   });
 
-  it('tells nothing of a run that was given up', async () => {
+  it('reports nothing of a run that was given up', async () => {
     const { thread, taken } = served(async (request) => {
       await request.read('x');
       return {};

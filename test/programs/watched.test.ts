@@ -29,7 +29,7 @@ class HandClock implements ProgramClock {
 }
 
 describe('ProgramHost with a clock of the test', () => {
-  it('tells programs the time of the last event, by every name that it has', async () => {
+  it('gives programs the time of the last event, by every name that it has', async () => {
     const clock = new HandClock();
     const path = programOf(`
       const before = [now(), Date.now(), new Date().getTime()];

@@ -10,7 +10,7 @@ const tells = (name: string, classes: number): TensorSpec => ({
 });
 
 describe('classLimitOf()', () => {
-  it('finds the model that tells the fewest classes, by the output that has its scores', () => {
+  it('finds the model that distinguishes the fewest classes, by the output that has its scores', () => {
     const models = [
       { name: 'a', outputs: [tells('scores', 10)] },
       { name: 'b', outputs: [tells('box', 4), tells('scores', 9)], output: 'scores' },

@@ -11,7 +11,7 @@ async function messages(text: string, ...how: [wanted?: string[], limit?: ClassL
   return read.faults.map(({ path, message }) => `${path}: ${message}`.replace(/^: /, ''));
 }
 
-it('tells samples that count from 0 for one model and from 1 for another', async () => {
+it('recognizes samples that count from 0 for one model and from 1 for another', async () => {
   const lines = [0, 1, 2].flatMap((i) => [`${i},a,0,0,0.5`, `${i + 1},b,0,0,0.5`]);
   const found = await recordsOf(['sample,model,prediction,label,certainty', ...lines].join('\r\n'));
   expect('faults' in found && found.faults[0]?.message).toBe(
@@ -90,7 +90,7 @@ describe('records', () => {
     ]);
   });
 
-  it('tell lines that contradict another line of the same sample and model from those that say the same again', async () => {
+  it('distinguish lines that contradict another line of the same sample and model from those that say the same again', async () => {
     const text = `${HEAD}1,a,0,0,0.5\n1,a,0,0,0.50\n1,a,1,0,0.5\n1,a,0,0,0.7\n`;
     expect(await messages(text)).toEqual([
       'line 3: says again what a says of sample 1, after line 2',
@@ -99,7 +99,7 @@ describe('records', () => {
     ]);
   });
 
-  it('tell all faults at once: missing, doubled and contradictory lines, and numbers that are none', async () => {
+  it('report all faults at once: missing, doubled and contradictory lines, and numbers that are none', async () => {
     const text = `${HEAD}1,a,0,0,0.5\n1,a,0,0,0.5\n2,a,1,1,NaN\n2,b,1,0,0.1\n3,b,1,1,0.2\n3,,1,1,0.2\n4,a,1\n`;
     expect(await messages(text, ['a', 'b', 'c'])).toEqual([
       'line 3: says again what a says of sample 1, after line 2',
@@ -107,8 +107,8 @@ describe('records', () => {
       'line 5: the label of sample 2 is 0, and on line 4 it is 1',
       'line 7: has no model',
       'line 8: has 3 cells; the header has 5',
-      'line 6: a says nothing of sample 3, which is there',
-      'line 2: b says nothing of sample 1, which is there',
+      'line 6: a has no answer to sample 3, which other lines name',
+      'line 2: b has no answer to sample 1, which other lines name',
       'there is no line of the model c; there are lines of a, b',
     ]);
   });

@@ -99,7 +99,7 @@ describe("a simulation's tables", () => {
     expect(plain[1]).toBe('poisson arrivals, 125 requests/s for 10 s, seed 7; scheduler fifo');
   });
 
-  it('tell how far an interrupted run came (1200 requests at 120 a second)', () => {
+  it('show how far an interrupted run came (1200 requests at 120 a second)', () => {
     const workload = { ...REPORT.workload, durationS: 3600 };
     const [, decided] = simulationHeadlines({ ...REPORT, complete: false, workload });
     expect(decided).toContain(' for 3600 s, interrupted after 10.0 s of it, seed 7');

@@ -294,7 +294,7 @@ describe.skipIf(!HAS_OPENSSL || !HAS_CURL)('A server with certificates (with ope
     expect(await curl(...asked)).toContain('inferplan');
   });
 
-  it('demands a certificate of its clients where it is told whose', async () => {
+  it('demands a certificate of its clients where it is configured whose', async () => {
     const { certfile, keyfile } = made!.signed('server');
     const client = made!.signed('client');
     const stranger = new Certificates();

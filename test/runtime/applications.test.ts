@@ -132,7 +132,7 @@ describe('a bundle of a pipeline with applications', () => {
 });
 
 describe('Drops of applications that share stages', () => {
-  it('tell each to come back when the rows of all have been served', () => {
+  it('let each come back when the rows of all have been served', () => {
     const topology = planTopologyOf(chainOf());
     const drops = new Drops(topology);
     for (const device of topology.devices.keys()) drops.device(device, true);

@@ -53,7 +53,7 @@ describe('Bodies', () => {
     }
   });
 
-  it('reads a body whatever its client tells as the length of the JSON part', async () => {
+  it('reads a body whatever its client gives as the length of the JSON part', async () => {
     const bodies = new Bodies({ oneBytes: 100_000, allBytes: 10_000_000 });
     for (const headerLength of [Number.POSITIVE_INFINITY, Number.NaN, -1, 5.5, 1e300, 2 ** 53]) {
       const sending = new Sending(bodies, { headerLength });

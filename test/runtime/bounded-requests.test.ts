@@ -205,7 +205,7 @@ describe('a request of hostile content', () => {
     },
   );
 
-  it('has its first ten faults told, and the number of the others', () => {
+  it('has its first ten faults reported, and the others counted', () => {
     const names = Array.from({ length: 12 }, (_, i) => `{"name":"n${i}"}`);
     const { message } = read(FP32, member('outputs', `[${names.join()}]`));
     expect(message.match(/is not one of the model's/g)).toHaveLength(10);
@@ -268,7 +268,7 @@ describe('a request with strings in binary', () => {
 });
 
 describe('FirstFaults', () => {
-  it('makes no text of a fault that is not told', () => {
+  it('makes no text of a fault that is not reported', () => {
     const faults = new FirstFaults();
     const make = vi.fn(() => ['a', 'is wrong'] as const);
     for (let i = 0; i < 1e5; i++) faults.tell(make);

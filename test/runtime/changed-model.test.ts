@@ -41,7 +41,7 @@ const infer = ({ url }: RunningServer): Promise<Response> =>
     }),
   });
 
-it('A model that is replaced while it is served is not loaded by a restarted executor, which tells file and digests', async () => {
+it('A model that is replaced while it is served is not loaded by a restarted executor, which names file and digests', async () => {
   const { server, folder, events } = await served();
   const file = join(folder, 'partitions/1-2.onnx');
   const deployed = await readFile(file);

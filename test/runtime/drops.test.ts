@@ -165,37 +165,40 @@ describe('a request that a server drops', () => {
       inputs: [{ name: 'x', shape: [4, 1], datatype: 'FP32', data: [1, 2, 3, 4] }],
     });
 
-  inWholeRun('is told its stage, and to come back when the rows that are open have been served', async () => {
-    const server = await servedChain();
-    expect(await sendChain(server, 1)).toEqual({
-      status: 503,
-      retryAfter: '8',
-      type: 'application/json',
-      json: {
-        error: 'Dropped at slow: it could not be answered by its deadline',
-        reason: 'deadline',
-        place: 'slow',
-        stage: 'slow',
-      },
-    });
-    // The deadline is to pass while the first stage runs, which a busy machine may begin too late.
-    const ask = async (tries: number): Promise<Reply> => {
-      const reply = await sendChain(server, 6000);
-      const atFirst = (reply.json as { stage?: string }).stage === 'slow';
-      return atFirst && tries > 1 ? ask(tries - 1) : reply;
-    };
-    expect(await ask(20)).toMatchObject({
-      status: 503,
-      retryAfter: '8',
-      json: { reason: 'deadline', place: 'match', stage: 'match' },
-    });
-    expect(await sendChain(server, 0)).toMatchObject({ status: 200, retryAfter: null });
-    expect(await server.metricsText()).toContain(
-      'inferplan_drops_total{model="app",reason="deadline",place="match"} 1',
-    );
-  });
+  inWholeRun(
+    'names its stage, and lets clients come back when the rows that are open have been served',
+    async () => {
+      const server = await servedChain();
+      expect(await sendChain(server, 1)).toEqual({
+        status: 503,
+        retryAfter: '8',
+        type: 'application/json',
+        json: {
+          error: 'Dropped at slow: it could not be answered by its deadline',
+          reason: 'deadline',
+          place: 'slow',
+          stage: 'slow',
+        },
+      });
+      // The deadline is to pass while the first stage runs, which a busy machine may begin too late.
+      const ask = async (tries: number): Promise<Reply> => {
+        const reply = await sendChain(server, 6000);
+        const atFirst = (reply.json as { stage?: string }).stage === 'slow';
+        return atFirst && tries > 1 ? ask(tries - 1) : reply;
+      };
+      expect(await ask(20)).toMatchObject({
+        status: 503,
+        retryAfter: '8',
+        json: { reason: 'deadline', place: 'match', stage: 'match' },
+      });
+      expect(await sendChain(server, 0)).toMatchObject({ status: 200, retryAfter: null });
+      expect(await server.metricsText()).toContain(
+        'inferplan_drops_total{model="app",reason="deadline",place="match"} 1',
+      );
+    },
+  );
 
-  it('is told its pipeline and partition where the plan is pooled', async () => {
+  it('names its pipeline and partition where the plan is pooled', async () => {
     const { server, close } = await serveBundle(twoPartitions(4, 10_000), { policy });
     closers.push(close);
     const data = [...inputOf(1).data];

@@ -23,7 +23,7 @@ const asked = (path: string, init: RequestInit = {}): Promise<{ status: number; 
     ...((await answer.json()) as object),
   }));
 
-it('a request without a host, and one that expects what nobody does, are told so', async () => {
+it('a request without a host, and one that expects what nobody does, are refused with that reason', async () => {
   const path = '/v2/health/live';
   expect(await received(`GET ${path} HTTP/1.1\r\n\r\n`)).toEqual({
     status: 400,
@@ -55,7 +55,7 @@ it.each(['0x10', '1e9', '1.5', '-1', '', ' 1', '1&since=2'])('the sequence %j is
   expect(await asked(`/v2/models/tiny/executions?since=${since}`)).toMatchObject({ status: 400 });
 });
 
-it.each(['', '?since=0', '?since=17'])('executions are told for %j', async (query) => {
+it.each(['', '?since=0', '?since=17'])('executions are listed for %j', async (query) => {
   expect(await asked(`/v2/models/tiny/executions${query}`)).toMatchObject({ status: 200 });
 });
 

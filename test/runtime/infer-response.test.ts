@@ -38,7 +38,7 @@ describe('inferResponseOf()', () => {
     ['long numbers', numbers(100_000, (i) => i / 7)],
     ['strings', { dtype: 'string', dims: [50_000], data: new Array<string>(50_000).fill('naïve "x"') }],
     ['a long string', { dtype: 'string', dims: [1], data: ['é'.repeat(1_000_000)] }],
-  ])('writes %s in steps, in pieces whose bytes it tells', (_what, tensor: TensorData) => {
+  ])('writes %s in steps, in pieces whose bytes it counts', (_what, tensor: TensorData) => {
     const { body, pieces, taken, steps, headerLength } = written({ y: tensor }, () => false);
     const { outputs } = JSON.parse(body.toString()) as { outputs: { data: unknown[] }[] };
     expect(outputs[0]!.data).toEqual([...(tensor.data as Float32Array)]);

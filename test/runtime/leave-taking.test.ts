@@ -128,7 +128,7 @@ describe('A server that closes', () => {
     return { socket, ended };
   }
 
-  it('tells a client that has no request open that it closes, so that a request on its way has an answer', async () => {
+  it('announces to a client without an open request that it closes, so that a request on its way has an answer', async () => {
     const { server, close } = await serveBundle(twoPartitions(2, 5000));
     closers.push(close);
     const { ended } = await heard(

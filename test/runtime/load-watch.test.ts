@@ -26,7 +26,7 @@ describe('A load that is watched', () => {
     expect(told((interval) => (interval % 10 === 0 ? 3 : 8), 2000)).toEqual([expect.closeTo(0.4, 2)]);
   });
 
-  it('is not told where it is near the plan', () => {
+  it('is not reported where it is near the plan', () => {
     expect(told((interval) => (interval % 2 === 0 ? 3 : 8), 3000)).toEqual([]);
     expect(told((interval) => (interval % 4 === 0 ? 3 : 8), 3000)).toEqual([]);
   });

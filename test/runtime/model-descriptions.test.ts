@@ -4,7 +4,7 @@ import { modelConfig, modelMetadata } from '../../src/runtime/model-descriptions
 import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 
-it('modelMetadata() tells a load client what it needs to know of the plan', async () => {
+it('modelMetadata() gives a load client what it needs to know of the plan', async () => {
   const notes = ['tiny: it is "small"', 'another'];
   const { folder, remove } = await writeBundle({ ...twoPartitions(4, 250, 500), notes });
   try {

@@ -89,7 +89,7 @@ function counted(
   return times;
 }
 
-it('the phases of a batch hold its way to the executor and back, which is told apart too', () => {
+it('the phases of a batch hold its way to the executor and back, which is reported apart too', () => {
   const one = batch(1000, 2000, 5000, 9000, 11_000, 12_000);
   expect(phasesUs(one)).toEqual({ inputUs: 4, inferUs: 4, outputUs: 3 });
   expect(handOverUs(one)).toBe(3 + 2);

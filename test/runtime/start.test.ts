@@ -40,16 +40,42 @@ async function edit(folder: string, file: 'manifest.json' | 'plan.json', change:
 
 describe('startServer() refuses', () => {
   it('a folder without a bundle', async () => {
-    expect(await failure('nowhere')).toBeInstanceOf(MissingError);
+    const missing = await failure('nowhere');
+    expect(missing).toBeInstanceOf(MissingError);
+    expect(missing.message).toContain(
+      'Cannot serve nowhere: there is no such folder\nA bundle is made of a plan with: plan deploy',
+    );
   });
 
   it('a file, such as a plan or the manifest itself, and says what is taken', async () => {
     const folder = await bundle();
-    for (const file of ['plan.json', 'manifest.json']) {
-      const { message } = await failure(join(folder, file));
-      expect(message).toContain(`Cannot serve ${join(folder, file)}: it is a file, and a bundle is a folder`);
-      expect(message).toContain(`make one of it with: plan deploy ${join(folder, file)} -o bundle`);
+    const deploy = 'A bundle is made of a plan with: plan deploy';
+    await writeFile(join(folder, 'spec.yaml'), 'kind: pooled');
+    for (const [file, advice] of [
+      ['plan.json', `${deploy} ${join(folder, 'plan.json')} -o bundle`],
+      ['manifest.json', `It is the manifest of a bundle: give its folder ${folder}.`],
+      [
+        'spec.yaml',
+        `${deploy} plan.json -o bundle, and a plan of a spec with: plan solve spec.yaml -o plan.json`,
+      ],
+    ]) {
+      const { message } = await failure(join(folder, file as string));
+      expect(message).toBe(
+        `Cannot serve ${join(folder, file as string)}: it is a file, and a bundle is a folder\n${advice}`,
+      );
     }
+  });
+
+  it('a folder without a manifest, and names the plan that lies in it', async () => {
+    const folder = await bundle();
+    await rm(join(folder, 'manifest.json'));
+    expect((await failure(folder)).message).toBe(
+      `Cannot serve ${folder}: it is a folder without a manifest.json, and so no bundle\nA bundle is made of a plan with: plan deploy ${join(folder, 'plan.json')} -o bundle`,
+    );
+    await writeFile(join(folder, 'plan.json'), '{}');
+    expect((await failure(folder)).message).toContain(
+      'and a plan of a spec with: plan solve spec.yaml -o plan.json',
+    );
   });
 
   it('a bundle of another target, and says how one for this server is made', async () => {

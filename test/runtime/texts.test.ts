@@ -86,7 +86,7 @@ describe('strings', () => {
     ['bytes that are not UTF-8', [0x61, 0xff], 'string 0 is not UTF-8'],
     ['a character that is cut', [0xe6, 0x97], 'string 0 is not UTF-8'],
     ['half a surrogate pair', [0xed, 0xa0, 0x80], 'string 0 is not UTF-8'],
-  ])('with %s are refused as bytes, and the reason is told', async (_what, bytes, why) => {
+  ])('with %s are refused as bytes, with the reason', async (_what, bytes, why) => {
     const { status, json } = await sendBytes([Uint8Array.from(bytes)]);
     expect(status).toBe(400);
     expect(json.error).toContain(`Cannot infer with tiny: input x: ${why}`);

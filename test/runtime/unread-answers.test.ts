@@ -141,7 +141,7 @@ describe('a client that ends its side after its request', () => {
     return all;
   }
 
-  it('gets its answer, and is told 102 while it waits for long', async () => {
+  it('gets its answer, and status 102 while it waits for long', async () => {
     const policy = ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'];
     const { server, close } = await serveBundle(twoPartitions(4, 1400), { policy });
     try {

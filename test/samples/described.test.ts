@@ -51,7 +51,7 @@ describe('inputsOfSamples()', () => {
     ['null.json', 'null', 'does not name the inputs'],
     ['bad.json', '{"inputs":', 'is not JSON'],
     ['bad.npz', 'PK', ''],
-  ])('says of %s why it tells nothing', async (name, content, why) => {
+  ])('says of %s why it describes nothing', async (name, content, why) => {
     const { inputs, faults } = await described(name, content);
     expect([inputs, faults.length]).toEqual([[], 1]);
     expect(faults[0]).toContain(why);

@@ -127,7 +127,7 @@ describe('recordFamily()', () => {
     ]);
   });
 
-  it('reports every label that is no class, where only the scores told how many there are', async () => {
+  it('reports every label that is no class, where only the scores show how many there are', async () => {
     const found = await family([3, 2, 8]);
     expect('faults' in found && found.faults).toEqual([
       { path: 'label 1', message: 'is 3, and m has the classes 0 to 2' },

@@ -76,7 +76,7 @@ describe('runSamples()', () => {
     expect(loads).toEqual(['last', 'first', 'half', 'more']);
   });
 
-  it('reports after each row how many are done, and stops where it is told to', async () => {
+  it('reports after each row how many are done, and stops where the caller asks', async () => {
     const done: number[] = [];
     const stop = new AbortController();
     const onRow = (rows: number): void => {

@@ -82,7 +82,7 @@ describe('againOf()', () => {
 });
 
 describe('skippedOf()', () => {
-  it('tells the tests that name what they need from those that were skipped for other reasons', () => {
+  it('distinguishes the tests that name what they need from those that were skipped for other reasons', () => {
     const results = run([
       test('x (where zsh is installed)', 'skipped'),
       test('y', 'todo'),
@@ -110,7 +110,7 @@ describe('stillFailing()', () => {
     expect(stillFailing(file, fails)).toEqual(file);
   });
 
-  it('tells two tests of one name apart', () => {
+  it('distinguishes two tests of one name', () => {
     const twins = run([test('two', 'passed'), test('two', 'failed', 'x')], 'failed');
     expect(stillFailing(failuresOf(twins), twins)).toEqual([{ ...two, nth: 1, why: 'x' }]);
     expect(stillFailing(failuresOf(twins), passes)).toEqual([{ ...two, nth: 1, why: 'x' }]);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -11,8 +11,8 @@ function namedIn(text: string): string[] {
   return [...text.matchAll(/`([\w./-]+(?:\.(?:ts|json)|\/))`/g)].map(([, path]) => path as string);
 }
 
-/** The row of a room, or of a folder of the room before it, with the files to begin at. */
-const ROOM_ROW = /^\| (– )?`([a-z-]+)` \|.*\| ([^|]*) \|$/;
+/** The row of a room, or of a folder of the room or the folder before it, with the files to begin at. */
+const ROOM_ROW = /^\| ((?:– )*)`([a-z-]+)` \|.*\| ([^|]*) \|$/;
 
 /** isInFolder says whether a path begins with a folder of the project or of its sources, and not with one of another room. */
 function isInFolder(path: string): boolean {
@@ -29,13 +29,15 @@ function linesOf(page: string): { readonly line: string; readonly at: string }[]
 describe('ARCHITECTURE.md', () => {
   it('names, for each room and folder, files that are there', () => {
     const missing: string[] = [];
-    let [room, rows] = ['', 0];
+    const above: string[] = [];
+    const rows: string[] = [];
     for (const { line, at } of linesOf('ARCHITECTURE.md')) {
-      const [, dash, name = '', last = ''] = ROOM_ROW.exec(line) ?? [];
+      const [, dashes = '', name = '', last = ''] = ROOM_ROW.exec(line) ?? [];
       if (name === '') continue;
-      rows++;
-      if (dash === undefined) room = name;
-      const folder = dash === undefined ? `src/${room}` : `src/${room}/${name}`;
+      above.length = dashes.length / 2;
+      above.push(name);
+      const folder = join('src', ...above);
+      rows.push(folder);
       const opened = namedIn(last.replaceAll(/\(.*?\)/g, ''));
       missing.push(
         ...[folder, ...opened.map((file) => `${folder}/${file}`)]
@@ -43,8 +45,14 @@ describe('ARCHITECTURE.md', () => {
           .map((path) => `${at} ${path}`),
       );
     }
-    expect(rows).toBeGreaterThan(40);
     expect(missing).toEqual([]);
+    // A target's folder is described by its entry.
+    const folders = readdirSync(join(PROJECT, 'src'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => relative(PROJECT, join(entry.parentPath, entry.name)))
+      .filter((folder) => !folder.startsWith('src/deploy/targets/'));
+    expect(folders.length).toBeGreaterThan(60);
+    expect([...rows].sort()).toEqual(folders.sort());
   });
 });
 

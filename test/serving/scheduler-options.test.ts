@@ -87,12 +87,12 @@ describe('chosenScheduler()', () => {
       instant: 'by-place',
     });
     for (const value of ['x', ' ', 'Infinity', 'NaN', '0.5'])
-      expect(wrongWith('stage-local', `slackNs=${value}`)).toMatch(/slackNs=.*must be integer/);
+      expect(wrongWith('stage-local', `slackNs=${value}`)).toMatch(/slackNs=.*it must be a whole number/);
     expect(wrongWith('stage-local', 'slackNs=9007199254740993')).toContain(
       '"slackNs=9007199254740993": has 9007199254740993; whole numbers beyond 9007199254740991 (2^53 - 1)',
     );
     expect(wrongWith('stage-local', 'slackNs=1e17')).toContain('whole numbers beyond 9007199254740991');
-    expect(wrongWith('stage-local', 'slackNs=-1')).toContain('"slackNs=-1": must be >= 0 (is -1)');
+    expect(wrongWith('stage-local', 'slackNs=-1')).toContain('"slackNs=-1": is -1; it must be at least 0');
   });
 
   it('accepts only true and false where that is the choice', () => {
@@ -102,7 +102,8 @@ describe('chosenScheduler()', () => {
       ...PUBLISHED_POLICY,
       askOthers: true,
     });
-    for (const value of ['yes', '1', 'True']) expect(policyOf(value).wrong).toContain('must be boolean');
+    for (const value of ['yes', '1', 'True'])
+      expect(policyOf(value).wrong).toContain('it must be true or false');
   });
 
   it('accepts a kind, and keeps the numbers of the previous kind that both have', () => {
@@ -134,11 +135,11 @@ describe('chosenScheduler()', () => {
       late: { kind: 'background', patience: 9.5, mostMissed: 1, window: 1000 },
     });
     for (const key of ['late.mostMissed', 'drop.share', 'correction.weight'])
-      expect(wrongWith('stage-local', `${key}=1.01`)).toContain('must be <= 1 (is 1.01)');
-    expect(wrongWith('reservation', 'firstSight.share=1.01')).toContain('must be <= 1 (is 1.01)');
-    expect(wrongWith('stage-local', 'late.window=-1')).toContain('must be >= 0 (is -1)');
-    expect(wrongWith('stage-local', 'late.window=Infinity')).toContain('must be number (is "Infinity")');
-    expect(wrongWith('reactive', 'formation.stepNs=0.5')).toContain('must be integer (is 0.5)');
+      expect(wrongWith('stage-local', `${key}=1.01`)).toContain('is 1.01; it must be at most 1');
+    expect(wrongWith('reservation', 'firstSight.share=1.01')).toContain('is 1.01; it must be at most 1');
+    expect(wrongWith('stage-local', 'late.window=-1')).toContain('is -1; it must be at least 0');
+    expect(wrongWith('stage-local', 'late.window=Infinity')).toContain('is "Infinity"; it must be a number');
+    expect(wrongWith('reactive', 'formation.stepNs=0.5')).toContain('is 0.5; it must be a whole number');
     expect(wrongWith('reactive', 'formation.stepNs=5')).toBeUndefined();
     // Parts that are neither shares nor times may be any number.
     expect(wrongWith('reactive', 'correction.deviations=2.5')).toBeUndefined();
@@ -199,7 +200,7 @@ describe('chosenScheduler()', () => {
     expect(wrong).toContain('p.yaml /drop: there is no drop; there are tables');
     expect(wrong).toContain('p.yaml /correction/kind: is "steps"; valid values are none, average');
     const part = choose({ scheduler: 'fifo', policy: [file({ drop: { kind: 'full-batch', share: 2 } })] });
-    expect(part.wrong).toContain('p.yaml /drop/share: must be <= 1 (is 2)');
+    expect(part.wrong).toContain('p.yaml /drop/share: is 2; it must be at most 1');
   });
 
   it('accepts and refuses whatever the schema of policy files does', () => {

@@ -137,7 +137,7 @@ describe('comparedSchedulers()', () => {
 });
 
 describe('Choices of compared schedulers', () => {
-  it('apply where they exist, part by part in their order, and the others are told', () => {
+  it('apply where they exist, part by part in their order, and the others are named', () => {
     const policy = ['correction=none', 'tables=gaps', 'order=fifo', 'drop=full-batch', 'drop.share=0.5'];
     const { compared, wrong } = compare(POOLED, 'reservation,fifo', { policy });
     expect(wrong).toEqual([]);
@@ -183,7 +183,7 @@ describe('Choices of compared schedulers', () => {
 
   it('are refused where the value is wrong, and where a part is missing', () => {
     expect(wrongWith(POOLED, 'all', { policy: ['drop.share=2'] })).toEqual([
-      expect.stringMatching(/"drop.share=2": must be <= 1/),
+      expect.stringMatching(/"drop.share=2": is 2; it must be at most 1/),
     ]);
     expect(wrongWith(POOLED, 'fifo,reservation', { policy: ['drop=full-batch'] })).toEqual([
       expect.stringContaining('drop.share=… is needed'),

@@ -101,7 +101,7 @@ describe('familyRecords()', () => {
     expect(told(error)).toEqual([
       expect.stringMatching(/^bad\.csv are not the records/),
       'bad.csv line 4 the certainty is "NaN", which is no finite decimal number',
-      'bad.csv line 2 m1 says nothing of sample a, which is there',
+      'bad.csv line 2 m1 has no answer to sample a, which other lines name',
     ]);
   });
 

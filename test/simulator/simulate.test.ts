@@ -200,7 +200,7 @@ describe('simulate()', () => {
     }
   });
 
-  it('lets the core decide once for all arrivals of an instant, after all of them are told', () => {
+  it('lets the core decide once for all arrivals of an instant, after it has heard of all of them', () => {
     const topology = topologyOf(
       planOf([
         { sloMs: 50, pipelines: [{ throughputRps: 1, parts: [{ batch: 8, latencyUs: () => 1000 }] }] },

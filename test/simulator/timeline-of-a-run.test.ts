@@ -119,7 +119,7 @@ describe('simulate() under scripted decisions', () => {
     { pool: 0, tasks: [102] },
   ];
 
-  it('tells the core every event at its time', () => {
+  it('reports to the core every event at its time', () => {
     const core = played(script(), batches());
     const summary = simulate({ topology: twoStages(), makeCore: core.make, arrivals: at(0, 0, 2, 20) });
     expect(core.heard).toEqual([
@@ -144,7 +144,7 @@ describe('simulate() under scripted decisions', () => {
     });
   });
 
-  it("tells observers every event with its numbers, to each the events that it asks for, in the observers' order", () => {
+  it("reports to observers every event with its numbers, to each the events that it asks for, in the observers' order", () => {
     const core = played(script(), batches());
     const told: (string | number)[][] = [];
     const note =

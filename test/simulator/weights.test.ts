@@ -29,12 +29,12 @@ function arrivedIn(options: Partial<SimulatorOptions>): LogEntry[] {
 }
 
 describe('simulate() of requests with weights', () => {
-  it('tells the core the weight of each request, by how many came before it', () => {
+  it('gives the core the weight of each request, by how many came before it', () => {
     const weights = arrivedIn({ weight: (order) => 10 * (order + 1) }).map((entry) => entry[5]);
     expect(weights).toEqual([10, 20, 30, 40]);
   });
 
-  it('tells the same as without weights where all weigh 1', () => {
+  it('reports the same as without weights where all weigh 1', () => {
     expect(arrivedIn({ weight: () => 1 })).toEqual(arrivedIn({}));
   });
 });

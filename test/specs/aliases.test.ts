@@ -78,7 +78,7 @@ async function refusal(promise: Promise<unknown>): Promise<{ path: string; messa
 const PLANNED = whole(['pooled', 'pipeline'], KINDS);
 
 describe.each(PLANNED)('a class of a %s spec that is an alias', (kind) => {
-  it('is planned with the figures of its class at its own price, and is validated, simulated and told by diff', async () => {
+  it('is planned with the figures of its class at its own price, and is validated, simulated and shown by diff', async () => {
     const plan = at(`${kind}.plan.json`);
     const solved = await solveSpec(await written(kind, CLUSTER), { output: plan });
     if (!('plan' in solved && 'classes' in solved.plan)) throw new Error(JSON.stringify(solved));

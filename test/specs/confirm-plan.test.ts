@@ -418,7 +418,7 @@ describe('what a plan is not checked against', () => {
     },
   );
 
-  it('is told after a contradiction, which is refused with 2 before inputs are looked for', async () => {
+  it('is reported after a contradiction, which is refused with 2 before inputs are looked for', async () => {
     const made = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;
     const gpus = made.models[0]!.pipelines[0]!.partitions[0]!.gpus;
     const edited = withLeaf(made, '/models/0/pipelines/0/partitions/0/gpus', gpus + 1);
@@ -438,7 +438,7 @@ describe('what a plan is not checked against', () => {
     }
   });
 
-  it('is told after a contradiction of a gear plan, whose records are looked for last', async () => {
+  it('is reported after a contradiction of a gear plan, whose records are looked for last', async () => {
     const alone = join(root, 'gears-alone');
     await mkdir(alone);
     const given = { latencyUs: [[1000], [4000]], held: [[0, 1]] };

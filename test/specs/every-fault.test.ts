@@ -40,7 +40,7 @@ it('solveSpec() reports unknown keys, missing files and wrong options in one rou
   ]);
 });
 
-it('validateFiles() tells the same of a spec, also where a required value is wrong', async () => {
+it('validateFiles() reports the same of a spec, also where a required value is wrong', async () => {
   await writeFile(at('spec.yaml'), SPEC);
   const [checked] = await validateFiles([at('spec.yaml')]);
   const said = JSON.stringify(checked);
@@ -81,7 +81,7 @@ describe('a required value that is wrong', () => {
     );
     await writeFile(spec, `${await readFile(spec, 'utf8')}serving: { scheduler: best }\n`);
     const wanted = [
-      expect.stringMatching(/^spec\.yaml \/models\/0\/sloMs must be > 0 \(is -1\) \(line \d+/),
+      expect.stringMatching(/^spec\.yaml \/models\/0\/sloMs is -1; it must be above 0 \(line \d+/),
       expect.stringMatching(/^spec\.yaml \/models\/1 lacks "sloMs" \(line \d+/),
       expect.stringMatching(/^gone\.profile\.json there is no such file/),
       expect.stringMatching(/^spec\.yaml \/serving\/scheduler is "best"/),
@@ -95,7 +95,10 @@ describe('a required value that is wrong', () => {
   });
 
   it('says nothing that follows from what stands in for it', async () => {
-    const [slo, wrongSlo] = [/^spec\.yaml \/sloMs must be number/, ['sloMs: 100', 'sloMs: fast']] as const;
+    const [slo, wrongSlo] = [
+      /^spec\.yaml \/sloMs is [^;]*; it must be a number/,
+      ['sloMs: 100', 'sloMs: fast'],
+    ] as const;
     expect(await faultsOf(solveSpec(await written(PIPELINE, wrongSlo)))).toEqual([
       expect.stringMatching(/\/sloMs/),
     ]);
@@ -108,7 +111,7 @@ describe('a required value that is wrong', () => {
     );
     expect(await faultsOf(solveSpec(load))).toEqual([
       expect.stringMatching(slo),
-      expect.stringMatching(/^spec\.yaml \/load\/rps must be number/),
+      expect.stringMatching(/^spec\.yaml \/load\/rps is [^;]*; it must be a number/),
       expect.stringMatching(/^spec\.yaml \/stages\/1\/device is X4, which is no class of the cluster/),
       expect.stringMatching(/^spec\.yaml \/stages\/1\/device is X4, which the profile .* lacks/),
     ]);
@@ -130,7 +133,7 @@ describe('a required value that is wrong', () => {
     );
     expect(await faultsOf(solveSpec(spec, { baseline: 'dart-r' }))).toEqual([
       expect.stringMatching(/\/slo has no keys; it must have at least 1/),
-      expect.stringMatching(/\/load\/maxRps must be > 0 \(is 0\)/),
+      expect.stringMatching(/\/load\/maxRps is 0; it must be above 0/),
       expect.stringMatching(/^`baseline` is not for specs of kind cascade/),
       'gone.csv there is no such file',
     ]);

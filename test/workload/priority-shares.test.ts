@@ -16,7 +16,7 @@ describe('priorityShares()', () => {
       expect(faultsOf(text)).toHaveLength(1);
     expect(faultsOf('1=0.5,1=0.4')).toEqual([
       'is "1=0.5,1=0.4", which names a priority twice',
-      'is "1=0.5,1=0.4", whose shares add up to 0.9, and must to 1',
+      'is "1=0.5,1=0.4", whose shares add up to 0.9; they must add up to 1',
     ]);
     expect(faultsOf(Array.from({ length: 20 }, (_, i) => `${i}=0.05`).join())).toEqual([
       'has 20 priorities, and may have 16',

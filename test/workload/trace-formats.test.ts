@@ -276,12 +276,19 @@ describe('stamps since 1970', () => {
     expect(timesOf('1.7e9\n1.700000001e9')).toEqual([0, 1e9]);
   });
 
-  it('are told from times since the start by their size', () => {
+  it('are distinguished from times since the start by their size', () => {
     expect(timesOf('arrival_ms\n5\n1500')).toEqual([5e6, 1.5e9]);
     expect(timesOf('timestamp_us\n5\n1500')).toEqual([5e3, 1.5e6]);
     expect(told('arrival_s\n1\n1700000000')).toEqual([
       expect.stringContaining('line 3: it is more than 104 days after the start'),
     ]);
+  });
+
+  it('are looked for under a name that is nearly known', () => {
+    expect(told('arrival,model\n1,a')).toEqual([
+      expect.stringMatching(/^line 1: "arrival,model" .*; did you mean arrival_s\?$/),
+    ]);
+    expect(told('when,model\n1,a')).toEqual([expect.stringMatching(/by line$/)]);
   });
 
   it('are refused in a unit that their column does not name, or that changes', () => {
@@ -291,8 +298,16 @@ describe('stamps since 1970', () => {
     expect(told('1700000000\n17')).toEqual([
       'line 2: arrival_s is "17"; it must be a stamp in seconds since 1970, as the first is',
     ]);
+    expect(told('timestamp_s\n1700000000123\n1700000000456\n1700000000789000')).toEqual([
+      'line 2: timestamp_s is "1700000000123"; it is a stamp in milliseconds since 1970; name its column timestamp_ms',
+      'line 4: timestamp_s is "1700000000789000"; it is a stamp in microseconds since 1970; name its column timestamp_us',
+    ]);
+    expect(told('time\n12\n13\nnoon\n14')).toEqual([
+      expect.stringMatching(/^line 2: time is "12"; it does not say its unit;/),
+      'line 4: time is "noon"; it must be a number',
+    ]);
     expect(told('timestamp\n12')).toEqual([
-      'line 2: timestamp is "12"; it does not say its unit; name its column arrival_s where it counts seconds from the start',
+      'line 2: timestamp is "12"; it does not say its unit; name its column arrival_s where it counts seconds from the start, and arrival_ms where milliseconds',
     ]);
     expect(told('timestamp\nnoon')).toEqual([
       'line 2: timestamp is "noon"; it must be like 2023-11-16 18:17:03.9799600',

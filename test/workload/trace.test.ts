@@ -76,7 +76,7 @@ describe('parseTrace()', () => {
     ]);
   });
 
-  it('reads bare intervals only where it is told to, since arrival times look alike', () => {
+  it('reads bare intervals only where that is asked for, since arrival times look alike', () => {
     expect(timesOf(parseTrace('10\n20\n20\n', { format: 'perf-analyzer-intervals' }))).toEqual([
       1e4, 3e4, 5e4,
     ]);

@@ -77,7 +77,7 @@ export abstract class ByDeadline implements Dropping {
     return false;
   }
 
-  forbids(): boolean {
+  forbids(..._asked: Parameters<Dropping['forbids']>): boolean {
     return true;
   }
 
@@ -87,7 +87,7 @@ export abstract class ByDeadline implements Dropping {
 
   entered(_queue: number, _task: number): void {}
 
-  waitedOn(): void {}
+  waitedOn(_queue: number, _head: number): void {}
 }
 
 /** hopelessAt is the first instant at which a task that still takes so long cannot be in time, even without queueing. */

@@ -157,7 +157,7 @@ describe('initCluster() from kubectl', () => {
     expect(notes.join('\n')).toContain('label their nodes inferplan/class by these names');
   });
 
-  it('counts MIG devices of each kind, and GPUs that only labels tell', async () => {
+  it('counts MIG devices of each kind, and GPUs that only labels name', async () => {
     const mig = {
       'nvidia.com/mig-1g.5gb.product': 'A100-MIG-1g.5gb',
       'nvidia.com/mig-1g.5gb.memory': '4864',

@@ -104,7 +104,7 @@ describe('verifyLoad()', () => {
     expect(simulated! * load.elapsedS).toBeLessThanOrEqual(1.01 * load.sent);
   });
 
-  it('notes that a load was interrupted, which reports before version 1.5 tell by their time alone', async () => {
+  it('notes that a load was interrupted, which reports before version 1.5 show by their time alone', async () => {
     const notes = async (change: object) =>
       (await verifyLoad(await changed('cut.json', () => change), { plan: bundle })).notes.join();
     expect(load.complete).toBe(true);

@@ -98,7 +98,7 @@ describe('keptCounts()', () => {
     expect(keptCounts(needed, { ...load, ahead: false })).toEqual([1, 3, 2, 2, 1, 1, 1]);
   });
 
-  it('adds them so early that they are loaded when the rate rises, where it is told to', () => {
+  it('adds them so early that they are loaded when the rate rises, where the option says so', () => {
     expect(keptCounts([1, 1, 1, 3, 1, 1], { ...load, ahead: true })).toEqual([1, 3, 3, 3, 1, 1]);
   });
 });

@@ -35,7 +35,7 @@ describe('a list of any size', () => {
   });
 
   it.each(Object.keys(GROWERS).filter((name) => 'validate' === GROWERS[name]?.of(1).args[0]))(
-    'is told about in a page, however long below the limit: %s',
+    'is described in a page, however long below the limit: %s',
     (name) => {
       const [short, long] = [1000, 20_000].map((size) => read(name, size));
       expect(long?.told).toBeLessThan(20_000);

@@ -145,7 +145,7 @@ describe('an answer without a plan', () => {
     expect(falseRemedies(feasible, problemOf(feasible), await told(spec))).not.toEqual([]);
   });
 
-  it('is refuted where an SLO that is told has no plan, or a shorter one has', async () => {
+  it('is refuted where an SLO that is reported has no plan, or a shorter one has', async () => {
     const spec = made(9, 190);
     const document = await told(spec);
     const faults = (change: object) => {

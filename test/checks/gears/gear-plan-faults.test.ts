@@ -30,7 +30,7 @@ describe('A gear plan', () => {
     expect(faultsOf(() => {})).toEqual([]);
   });
 
-  it('is told a best single model that is none, has another accuracy than its stage, or is missing', () => {
+  it('is faulted for a best single model that is none, has another accuracy than its stage, or is missing', () => {
     const interval = { low: 0.4, high: 0.6, samples: 100 };
     const counted = (plan: GearPlan) => {
       for (const one of [plan, ...plan.gears, ...plan.stages])
@@ -57,7 +57,7 @@ describe('A gear plan', () => {
     expect(told(undefined, '1.4')).toEqual([]);
   });
 
-  it('is told all that contradicts itself at once', () => {
+  it('is faulted for all that contradicts itself at once', () => {
     expect(
       faultsOf((plan) => {
         plan.stages[1]!.name = 'm0';
@@ -101,7 +101,7 @@ describe('A gear plan', () => {
     ).toEqual(['/gears/0/cascade/1/stage m0 comes a second time']);
   });
 
-  it('is told an SLO, a highest load and replicas that are not those of its gears and devices', () => {
+  it('is faulted for an SLO, a highest load and replicas that are not those of its gears and devices', () => {
     const edits: [(plan: GearPlan) => void, string][] = [
       [(plan) => (plan.sloMs *= 2), `/sloMs is ${2 * PLAN.sloMs}; slo.latencyMs is ${PLAN.sloMs}`],
       [(plan) => (plan.maxRps = 9999), '/maxRps is 9999; the last gear is for loads up to 20'],

@@ -98,7 +98,7 @@ describe('graphFaults()', () => {
     ).toEqual(['/stages/1/next/0: leads back to b; put each stage after those that lead to it']);
   });
 
-  it('refuses more edges than a verdict tells apart, and more stages than a plan has', () => {
+  it('refuses more edges than a verdict distinguishes, and more stages than a plan has', () => {
     const stages = Array.from({ length: 33 }, (_, i) => ({
       name: `s${i}`,
       next: i === 0 ? Array.from({ length: 32 }, (__, k) => edge(`s${k + 1}`, 0.5)) : [],

@@ -45,7 +45,7 @@ describe('recountFaults()', () => {
       );
   });
 
-  it('finds replicas, standby devices, GPUs of a class and prices that are told otherwise than they are placed', () => {
+  it('finds replicas, standby devices, GPUs of a class and prices that are stated otherwise than they are placed', () => {
     const [a, b] = planOf().stages as [PipelinePlan['stages'][number], PipelinePlan['stages'][number]];
     expect(paths(planOf({ stages: [{ ...a, replicas: 3 }, b] }))).toEqual(['/stages/0/replicas']);
     expect(paths(planOf({ stages: [{ ...a, standby: 2 }, b] }))).toEqual(['/stages/0/standby']);

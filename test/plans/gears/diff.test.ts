@@ -88,7 +88,7 @@ describe('diffGears()', () => {
     ['a load share', (gear) => withStep(gear, 0, { loadShares: [0.4, 0.6] })],
     ['a timeout', (gear) => ({ ...gear, timeoutMs: 4 })],
     ['an accuracy', (gear) => ({ ...gear, accuracy: 0.501 })],
-  ])('tells a gear that differs in %s', (what, change) => {
+  ])('shows a gear that differs in %s', (what, change) => {
     const [first, second] = BEFORE.gears as [Gear, Gear];
     const { gears, same } = diffWith({ ...BEFORE, gears: [first, change(second)] });
     expect(gears).toMatchObject([{ fromRps: 100, toRps: 200, sharesDiffer: what === 'a load share' }]);
@@ -141,7 +141,7 @@ describe('gearFieldChanges()', () => {
     return gearFieldChanges(BEFORE, after);
   };
 
-  it('lists no field of the same plan, and none that diffGears() tells', () => {
+  it('lists no field of the same plan, and none that diffGears() shows', () => {
     expect(changed(() => {})).toEqual([]);
     const told = changed((plan) => {
       plan.maxRps *= 2;

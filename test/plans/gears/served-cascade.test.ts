@@ -71,7 +71,7 @@ describe('unservedCascadeFaults()', () => {
     ['type', { ...tensor('image'), dtype: 'float16' }],
     ['shape', { ...tensor('image'), shape: [1, 5] }],
     ['batch axis', { ...tensor('image'), batchAxis: 1 }],
-  ])('tells of inputs of another %s than those of the first model', (_what, spec) => {
+  ])('reports inputs of another %s than those of the first model', (_what, spec) => {
     const [one, ...more] = faultsOf(family({}, { inputs: [fed(spec)] }));
     expect(one).toMatch(
       /^\/stages\/1\/inputs are .*, and those of m0 are image float32\[\*, 4\]: all models must be alike$/,

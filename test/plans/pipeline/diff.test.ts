@@ -31,7 +31,7 @@ describe('pipelineFieldChanges()', () => {
         stages.find(({ name }) => name === 'face')!.latencyUsByBatch[0] = 1;
       },
     ],
-  ])('tells a change of %s', (path, change) => {
+  ])('shows a change of %s', (path, change) => {
     const whole = {
       ...plan,
       share: {},

@@ -26,7 +26,7 @@ describe('pooledFieldChanges()', () => {
     ['/models/segmenter/rps', ({ models }) => Object.assign(models[1]!, { rps: 7 })],
     ['/models/segmenter/sloMarginMs', ({ models }) => Object.assign(models[1]!, { sloMarginMs: 7 })],
     ['/models/segmenter/boundary', ({ models }) => Object.assign(models[1]!, { boundary: 'float16' })],
-  ])('tells a change of %s', (path, change) => {
+  ])('shows a change of %s', (path, change) => {
     expect(changed(change)).toEqual([path]);
   });
 

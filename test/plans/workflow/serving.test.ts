@@ -20,11 +20,11 @@ describe('workflowServingFaults()', () => {
         },
       }),
     ).toEqual([
-      '/serving/policy/drop there is no drop; there are prediction, reserving, dropping, moving, evicting, sparing, spreading, halfLifeNs, mostTasks, mostTries',
+      '/serving/policy/drop there is no drop; there are prediction, reserving, dropping, moving, evicting, sparing, spreading, halfLifeNs, mostTasks, mostTries; did you mean dropping?',
       '/serving/policy/dropping there is no hopeless; there are never, expired, end-to-end',
-      '/serving/policy/dropping.quantile must be <= 1 (is 2)',
+      '/serving/policy/dropping.quantile is 2; it must be at most 1',
       '/serving/policy/sparing lacks "most"',
-      '/serving/policy/mostTries must be >= 0 (is -1)',
+      '/serving/policy/mostTries is -1; it must be at least 0',
     ]);
   });
 

@@ -95,7 +95,7 @@ describe('timingLines()', () => {
     ]);
   });
 
-  it('tells only notes where nothing was timed', () => {
+  it('shows only notes where nothing was timed', () => {
     expect(timingLines({ timed: 0, furthest: undefined, notes: ['why'] })).toEqual(['why']);
     expect(timingLines({ timed: 1, furthest: undefined, notes: [] })).toEqual([
       "timed 1 figure of the plan's partitions",

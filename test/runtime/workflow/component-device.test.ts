@@ -163,7 +163,7 @@ describe('ComponentDevice', () => {
     ]);
   });
 
-  it('starts an executor again that has ended, empty, and tells it', async () => {
+  it('starts an executor again that has ended, empty, and reports it', async () => {
     vi.useFakeTimers();
     const { device, executors, events } = made();
     await device.start();

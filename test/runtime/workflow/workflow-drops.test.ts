@@ -4,7 +4,7 @@ import { WorkflowDrops } from '../../../src/runtime/workflow/workflow-drops.js';
 import { madePlan } from '../../plans/workflow/made-workflows.js';
 
 describe('WorkflowDrops', () => {
-  it('tells a dropped request to come again when the open rows have been served at the rate of the devices that are up', () => {
+  it('lets a dropped request come again when the open rows have been served at the rate of the devices that are up', () => {
     const drops = new WorkflowDrops(workflowTopologyOf(madePlan()));
     // The plan is for 20 requests/s on 3 devices.
     for (const device of [0, 1, 2]) drops.device(device, true);
@@ -26,7 +26,7 @@ describe('WorkflowDrops', () => {
     expect(drops.ending(0, 'draining', -1).retryAfterS).toBe(1);
   });
 
-  it('tells it to come again when executors may have been started again where none is up', () => {
+  it('lets it come again when executors may have been started again where none is up', () => {
     const drops = new WorkflowDrops(workflowTopologyOf(madePlan()));
     expect(drops.ending(0, 'device-down', -1).retryAfterS).toBe(5);
     drops.took(0, 200);

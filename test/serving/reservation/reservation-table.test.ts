@@ -93,7 +93,7 @@ describe('ReservationTable', () => {
     expect(table.busyUntil[0]).toBe(30);
   });
 
-  it('start(), end(), count() and total tell the reservations of each resource', () => {
+  it('start(), end(), count() and total give the reservations of each resource', () => {
     const table = new ReservationTable(3);
     table.insert(1, 10, 12, 7);
     table.insert(1, 20, 23, 8);

@@ -178,7 +178,7 @@ describe('Backlog.isTooLong()', () => {
     two.endIs(5 + 22 + 22, { ahead: 2 });
   });
 
-  it('continues where it stopped as tasks come, and starts over when told of another change', () => {
+  it('continues where it stopped as tasks come, and starts over when another change is reported', () => {
     const { waiting, wait, log, endIs, freeMs } = backlog(single(), [5]);
     const [first] = wait(3);
     endIs(5 + 10);
@@ -196,7 +196,7 @@ describe('Backlog.isTooLong()', () => {
     endIs(50 + 44 + 10, { ahead: 4 });
   });
 
-  it('starts over only in the pool that was told to have changed', () => {
+  it('starts over only in the pool that was reported to have changed', () => {
     const { waiting, log, endIs, freeMs } = backlog(
       modelOf(
         1000,

@@ -162,7 +162,7 @@ describe('EarliestFree', () => {
     expect(place.freeAt(0)).toBe(35 * MS);
   });
 
-  it('keeps to the expected times where it is told not to correct them', () => {
+  it('keeps to the expected times where the policy does not correct them', () => {
     const { place, hand, freeMs } = earliestFree(chainOf(100, stage(FOUR)), [0], false);
     const batch = hand(0, 0, 1);
     place.started(3 * MS, batch);

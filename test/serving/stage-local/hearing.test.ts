@@ -49,7 +49,7 @@ beforeEach(() => {
 });
 
 describe('a drop rule that listens', () => {
-  it('is told the time at which it is asked', () => {
+  it('hears the time at which it is asked', () => {
     const told = new Told((decisions) => new StageLocalCore(chainOf(100, stage([10])), decisions, { drop }));
     told.at(0, up(0));
     told.at(3, comes(100));

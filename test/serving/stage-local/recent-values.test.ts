@@ -18,7 +18,7 @@ describe('RecentValues', () => {
     expect(recent.most(75, 0)).toBe(0);
   });
 
-  it('agrees with all values that it was ever told, weighed one by one', () => {
+  it('agrees with all values that it ever got, weighed one by one', () => {
     for (const seed of seeds(20, 300)) {
       const stream = streamOf(seed, 'recent');
       const widthNs = 1 + stream.integer(1000);

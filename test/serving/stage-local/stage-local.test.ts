@@ -448,7 +448,7 @@ describe('StageLocalCore.wouldDrop()', () => {
     expect(ended.find(({ arrival }) => arrival === 51)).toMatchObject({ outcome: 'inTime' });
   });
 
-  it('counts the requests that it is told come before', () => {
+  it('counts the requests that are said to come before', () => {
     const decisions = new Decisions();
     const core = new StageLocalCore(one(10_000, 100), decisions, NO_LATE);
     core.deviceUp(0, 0);

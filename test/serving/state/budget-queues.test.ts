@@ -10,7 +10,7 @@ import { seeds } from '../../cases.js';
 const taskOf = (requests: Requests, deadline: number) => requests.firstTask(requests.add(0, deadline, 1));
 
 describe('BudgetQueues', () => {
-  it('serves the end that it is told to, and knows the least budget throughout', () => {
+  it('serves the end that it is asked to, and knows the least budget throughout', () => {
     const requests = new Requests();
     let servesMost = false;
     const queues = new BudgetQueues(2, requests, {

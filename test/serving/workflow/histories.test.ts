@@ -40,7 +40,7 @@ describe('Histories', () => {
     expect(histories.likeliest(1, [])).toBeUndefined();
   });
 
-  it('tells calls apart by where their inputs came from', () => {
+  it('distinguishes calls by where their inputs came from', () => {
     const histories = new Histories(1);
     histories.saw(0, [0], call(1, 1));
     histories.saw(0, [0], call(1, 0));

@@ -395,7 +395,7 @@ describe('solveSpec() of a cascade', () => {
 });
 
 describe('The files of a cascade', () => {
-  it('are told all that is wrong with them at once, with what is wrong with the spec', async () => {
+  it('are refused with all that is wrong with them at once, with what is wrong with the spec', async () => {
     const models = [
       ...FAMILY_SPEC.models,
       { name: 'lost', profile: 'lost.json' },
@@ -418,7 +418,7 @@ describe('The files of a cascade', () => {
       expect(told).toMatch(part);
   });
 
-  it('are told what does not fit together along with the faults of the spec itself', async () => {
+  it('are refused with what does not fit together, along with the faults of the spec itself', async () => {
     await writeFile(at('loads.csv'), 'rps,share\n900,1\n');
     const path = await writeFamily(folder, {
       slo: { accuracy: 0.7, quantile: 0.9 },
@@ -445,7 +445,7 @@ describe('The files of a cascade', () => {
     if (WHOLE) expect((await planned({ cluster, slo, planner })).plan.placement.length).toBeLessThan(5);
   });
 
-  it('are told where the shares of loads add up to no number', async () => {
+  it('are refused where the shares of loads add up to no number', async () => {
     await writeFile(at('loads.csv'), 'rps,share\n90,1e308\n190,1e308\n');
     const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
     expect(await faultsOf(solveSpec(path))).toEqual([

@@ -11,7 +11,7 @@ describe('A distribution of loads', () => {
     });
   });
 
-  it('is told all that is wrong with it', async () => {
+  it('is refused with all that is wrong with it', async () => {
     const faults = async (text: string) => {
       const read = await distributionOf(text);
       return 'faults' in read ? read.faults.map(({ path, message }) => `${path} ${message}`.trim()) : [];

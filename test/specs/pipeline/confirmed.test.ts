@@ -106,7 +106,7 @@ describe('the scheduler of a planned pipeline', () => {
       expect(outcome.advice).toMatch(/none that room-first holds, with more replicas/);
   });
 
-  it('is told to have no plan only where that is counted, and a bound that holds for all schedulers', async () => {
+  it('is said to have no plan only where that is counted, and a bound that holds for all schedulers', async () => {
     const unproved = await solved(drawnCase(18));
     expect(unproved.outcome).toBe('no-plan-in-time');
     if (unproved.outcome === 'no-plan-in-time')

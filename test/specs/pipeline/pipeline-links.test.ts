@@ -119,7 +119,7 @@ describe('a pipeline whose servers send much', () => {
     expect(outcome.reasons.join()).toContain('the uplinks of the servers of g have too little time');
   });
 
-  it('has no plan that was found where one uplink is nearly busy, and is told which and what helps', async () => {
+  it('has no plan that was found where one uplink is nearly busy, with the name of that uplink and what helps', async () => {
     const near = { count: 8, rps: 203 };
     const { outcome } = await solved('near', near);
     if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
@@ -169,7 +169,7 @@ describe('a pipeline whose servers send much', () => {
     expect(await told('tight-short', 400)).toBeUndefined();
   });
 
-  it('is told to take more servers only where what sends could be on more of them', async () => {
+  it('gets the advice to take more servers only where what sends could be on more of them', async () => {
     const advice = async (name: string, replicas: readonly [number, number]) => {
       const { outcome } = await solved(name, { count: 8, rps: 115, gbps: 0.6, replicas });
       if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);

@@ -66,7 +66,7 @@ const RISE = whole(
 const standbyIn = ({ stages }: PipelinePlan) => stages.map(({ standby = 0 }) => standby);
 
 describe('a planned pipeline with a tuner', () => {
-  it('has standby devices for twice its load, within its classes, at a price that is told', async () => {
+  it('has standby devices for twice its load, within its classes, at a price that is reported', async () => {
     const made = await solvedOnce();
     expect(made.standby).toMatchObject({ loadFactor: 2, draws: 5 });
     expect(Math.max(...standbyIn(made))).toBeGreaterThan(0);

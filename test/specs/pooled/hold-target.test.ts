@@ -82,8 +82,8 @@ it('says so in every command that reads the spec', { timeout: 60_000 }, async ()
   const wrong = await writeRandomSpec(folder, 5, {}, { hold: 1.5 });
   const { code, stderr } = await command(['validate', wrong.path]);
   expect(code).toBe(2);
-  expect(stderr).toContain('/planner/hold: must be < 1');
-  expect(stderr).not.toContain('must be object');
+  expect(stderr).toContain('it must be below 1');
+  expect(stderr).not.toContain('must be an object');
 });
 
 inWholeRun('warns at a terminal of a model that keeps its own share', async () => {

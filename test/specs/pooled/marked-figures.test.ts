@@ -67,7 +67,7 @@ describe('Marked figures of a cascade', () => {
   });
 
   inWholeRun(
-    'are told of the models that its plan uses, in reports, sweeps and comparisons too',
+    'are reported of the models that its plan uses, in reports, sweeps and comparisons too',
     async () => {
       // The plan does not use the small model.
       const notes = [
@@ -119,7 +119,7 @@ describe('Marked figures of a pipeline', () => {
     'face.profile.json#/devices/T4 was imported from the files of another tool',
   ];
 
-  it('are told of the classes that its stages have, in reports and sweeps too', async () => {
+  it('are reported of the classes that its stages have, in reports and sweeps too', async () => {
     const spec = parse(await readFile(at('spec.yaml'), 'utf8')) as PipelineSpec;
     const notes = await notesOf(at('spec.yaml'));
     const plan = JSON.parse(await readFile(at('plan.json'), 'utf8'));

@@ -46,7 +46,7 @@ describe('SolverPool', () => {
     await expect(pool.run({ kind: 'plan', problem: PROBLEM })).rejects.toThrow('ended without an answer');
   });
 
-  it('ends a plan by the time that it is told, by the clock of all threads', async () => {
+  it('ends a plan by the time that it is given, by the clock of all threads', async () => {
     pool = new SolverPool();
     const shape = { classes: 3, blocks: 12, batches: 4, virtual: [1, 2], models: 3, mostGpus: 40 };
     const job = { kind: 'plan', problem: randomProblem(4, shape) } as const;

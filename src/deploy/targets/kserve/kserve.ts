@@ -2,10 +2,11 @@ import { type Engine, type EngineBundle, engineTarget } from '../engine-target.j
 import { classNameFaults, LABEL_NODES, labelScript, mpsLevelFaults } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { bundleImage, hasSurgeRoom, SERVER_IMAGE } from '../kube/server-pods.js';
-import { runFaults, type ServingUnit, servingUnits, splitFaults } from '../kube/units.js';
+import { type ServingUnit, servingUnits, splitFaults } from '../kube/units.js';
 import { POLICY, serverPolicy } from '../kubernetes/cluster.js';
 import { bundleDockerfile, pluginFile, serverDockerfile, unitsText } from '../kubernetes/kubernetes.js';
 import { refuseFixedBatches } from '../local.js';
+import { runFaults } from '../own-server.js';
 import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { KSERVE_RULES } from './rules.js';
 import {
@@ -22,7 +23,7 @@ export const KSERVE_ENGINE: Engine<'kserve'> = {
   target: 'kserve',
   check: refuseFixedBatches,
   refuse: (bundle) => {
-    const faults = [...mpsLevelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle)];
+    const faults = [...mpsLevelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle, 'pods')];
     return faults.length > 0 ? faults : [...splitFaults(bundle, 'plugin'), ...weightFaults(bundle)];
   },
   files: (bundle) => {

@@ -262,7 +262,7 @@ const WEIGHTS: LintRule = {
           );
       }
       const sum = steps.reduce((all, { weight }) => all + Number(weight ?? 0), 0);
-      if (sum !== PERCENT) yield inObject(own, at, `have weights that sum to ${sum}, and must to 100`);
+      if (sum !== PERCENT) yield inObject(own, at, `have weights that sum to ${sum}; they must sum to 100`);
     }
   },
 };

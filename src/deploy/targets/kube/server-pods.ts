@@ -1,5 +1,5 @@
-import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
+import { drainS } from '../own-server.js';
 import { nodeSelector } from './nodes.js';
 import { gpuTolerations, instanceLabels, type PodDevice, podResources, RUN_AS_USER } from './pods.js';
 import { hasNodeRoom } from './room.js';
@@ -17,18 +17,12 @@ export const LIVE_PATH = '/v2/health/live';
 const BUNDLE_PATH = '/bundle';
 /** So long an endpoint that is gone may still be called. */
 const LEAVE_S = 5;
-const LEAST_DRAIN_S = 10;
 const START_S = 600;
 const MEMORY_GIB = 2;
 
 /** bundleImage names the image that the Dockerfile makes, by the digest of its plan. */
 export function bundleImage({ planSha256 }: Pick<EngineBundle, 'planSha256'>): string {
   return `inferplan-bundle:${planSha256.slice(0, 12)}`;
-}
-
-/** drainS is how long a server waits for its open requests: at least the longest SLO. */
-export function drainS({ graph }: Pick<EngineBundle, 'graph'>): number {
-  return Math.max(LEAST_DRAIN_S, largestOf(graph.models.map(({ sloMs }) => Math.ceil(sloMs / 1e3))));
 }
 
 /** endingS is how long a pod takes to end at most. */

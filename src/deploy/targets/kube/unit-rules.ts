@@ -1,12 +1,13 @@
 import type { LintRule } from '../../lint/lint.js';
 import type { Place } from '../../lint/yaml-file.js';
+import { drainS } from '../own-server.js';
 import { CLAIM_RULE } from './claim-rules.js';
 import { cpuClasses } from './nodes.js';
 import { asList, asMap, inObject, type KubePods, objectAt } from './objects.js';
 import { podDeviceFaults, podNodeFaults } from './pod-devices.js';
 import { WHOLE_GPU } from './pods.js';
 import { quantityNumber } from './quantities.js';
-import { drainS, endingS, hasSurgeRoom, LIVE_PATH, READY_PATH } from './server-pods.js';
+import { endingS, hasSurgeRoom, LIVE_PATH, READY_PATH } from './server-pods.js';
 import { isClaimedUnit, ofUnits } from './unit-pods.js';
 
 const SERVED = ofUnits('served', function* ({ pods, unit }, bundle) {

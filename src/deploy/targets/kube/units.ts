@@ -144,26 +144,3 @@ function stagesOf({ stages, models }: PlacedGraph['graph'], model: number): stri
   const own = stages.filter(({ part }) => part.application === model);
   return (models.length === 1 ? stages : own).map(({ name }) => name);
 }
-
-/** runFaults finds classes of which nobody knows how our own server runs them, and tuners, which move devices. */
-export function runFaults({ plan, graph }: PlacedGraph): Fault[] {
-  const unknown = [
-    ...new Set(graph.groups.flatMap(({ run, deviceClass }) => (run === undefined ? [deviceClass] : []))),
-  ];
-  return [
-    ...unknown.map((name) =>
-      fault(
-        `the profiles do not say which provider runs class ${name}, and plan serve must know; profile it, or write for ray-serve or kuberay`,
-        '/classes',
-      ),
-    ),
-    ...(plan.serving?.tuner === undefined
-      ? []
-      : [
-          fault(
-            'the plan has a tuner, which moves devices between pods; solve it without one',
-            '/serving/tuner',
-          ),
-        ]),
-  ];
-}

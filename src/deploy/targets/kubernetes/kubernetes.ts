@@ -9,8 +9,9 @@ import {
 } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { bundleImage, hasSurgeRoom, SERVER_IMAGE } from '../kube/server-pods.js';
-import { runFaults, type ServingUnit, servingUnits, splitFaults } from '../kube/units.js';
+import { type ServingUnit, servingUnits, splitFaults } from '../kube/units.js';
 import { refuseFixedBatches } from '../local.js';
+import { runFaults } from '../own-server.js';
 import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { HTTP_PORT, hasShares, instanceName, MONITOR, serviceMonitor, wayFiles } from './cluster.js';
 import { KUBERNETES_RULES } from './rules.js';
@@ -20,7 +21,7 @@ export const KUBERNETES_ENGINE: Engine<'kubernetes'> = {
   target: 'kubernetes',
   check: refuseFixedBatches,
   refuse: (bundle) => {
-    const faults = [...mpsLevelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle)];
+    const faults = [...mpsLevelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle, 'pods')];
     return faults.length > 0 ? faults : [...splitFaults(bundle, 'plugin'), ...splitFaults(bundle, 'claims')];
   },
   files: (bundle) =>

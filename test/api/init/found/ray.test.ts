@@ -124,7 +124,7 @@ describe('rayServers()', () => {
     expect(notes.join()).toContain('no node has GPUs');
   });
 
-  it('takes labels of the class and the type before resources, and says where nothing tells the type', () => {
+  it('takes labels of the class and the type before resources, and says where nothing names the type', () => {
     const { classes, notes } = read([
       rayNode('a', L4, { labels: { 'inferplan/class': 'mine' } }),
       rayNode('b', L4, { labels: { 'ray.io/accelerator-type': 'A100-80G' } }),

@@ -445,7 +445,7 @@ describe('what Triton does otherwise than the plan', () => {
         Object.assign(plan, { serving: { scheduler: 'stage-local', tuner: { kind: 'inferline' } } });
       },
     ],
-  ])('is told: %s in %s: %s', (rule, bundle, message, change) => {
+  ])('is found: %s in %s: %s', (rule, bundle, message, change) => {
     const { faults, warnings } = changed(bundle, change);
     const found = [...faults, ...warnings].filter((one) => one.rule === rule);
     expect(found.map((one) => one.message).join('\n')).toContain(message);
