@@ -127,13 +127,13 @@ export class WorkflowPrograms {
   }
 
   /**
-   * returned reports the outputs that a program reads for its answer after its last call, and those that it
-   * needs no more.
+   * returned reports the outputs that a program reads for its answer after its last call, and then those that it
+   * needs no more: a result that was lost is made again, from what its task takes.
    */
   private returned(at: number, program: ReplayedProgram): void {
     for (const [call, task] of program.tasks.entries())
       if (program.isResult(call)) this.core.wanted(at, task);
-      else this.tellIfUnneeded(at, program, call);
+    for (const call of program.tasks.keys()) this.tellIfUnneeded(at, program, call);
   }
 
   private tellIfUnneeded(at: number, program: ReplayedProgram, call: number): void {

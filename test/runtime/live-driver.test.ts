@@ -138,6 +138,37 @@ describe('The live driver', () => {
     expect(world.driver.requestCount).toBe(1);
   });
 
+  it('answers that a request has failed, with what its batch failed by', async () => {
+    const world = new VirtualServing({ ...runOf(stageOf(1), []), fails: () => true });
+    const told = submitTo(world, [{ ms: 1 }]);
+    await world.pass();
+    expect(told).toMatchObject([{ kind: 'failed', why: 'it does not work' }]);
+  });
+
+  it('does not drain while a request waits for a device that is down', async () => {
+    const outages = [{ at: 5 * MS, device: 0, until: 20 * MS }];
+    const world = new VirtualServing({ ...runOf(stageOf(1), arriveAt(1)), outages });
+    let drainedAt = 0;
+    const drain = async () => {
+      await world.driver.drain();
+      drainedAt = world.time.now;
+    };
+    world.time.at(6 * MS, () => void drain());
+    await world.pass();
+    expect(drainedAt).toBe(30 * MS);
+  });
+
+  it('has no open request of a client that is gone', async () => {
+    const [stays, leaves] = arriveAt(1, 2);
+    const world = new VirtualServing(runOf(stageOf(1), [stays!, { ...leaves!, cancelAt: 4 * MS }]));
+    let abandoned = 0;
+    world.time.at(5 * MS, () => {
+      abandoned = world.abandon();
+    });
+    await world.pass();
+    expect(abandoned).toBe(1);
+  });
+
   it('drains once no request is open, and no batch of one that was given up is executed', async () => {
     const world = new VirtualServing(
       runOf(
@@ -181,6 +212,7 @@ describe('The live driver', () => {
     world.time.at(5 * MS, () => world.driver.stop());
     await world.pass();
     expect(world.seen.scaled).toEqual([]);
+    expect(world.seen.log.filter(([word]) => word === 'due')).toEqual([]);
     expect(world.seen.ended.map(({ at, outcome }) => [at / MS, outcome])).toEqual([
       [11, 'inTime'],
       [30, 'inTime'],

@@ -235,7 +235,8 @@ const NO_OBSERVER = {
 describe('a live driver', () => {
   it('has the same decisions from its core, at the same times, as the simulated one', async () => {
     const kinds = new Map<number, number>();
-    for (let seed = 0; seed < cases(24, 300); seed++) {
+    // A result of case 98 is lost with its device, and is wanted when its program returns: what it is made of stays.
+    for (const seed of [...Array(cases(24, 300)).keys(), ...cases([98], [])]) {
       const one = drawnCase(seed);
       const expected = simulated(one);
       if (expected === undefined) continue;
