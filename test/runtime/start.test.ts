@@ -56,7 +56,7 @@ describe('startServer() refuses', () => {
       ['manifest.json', `It is the manifest of a bundle: give its folder ${folder}.`],
       [
         'spec.yaml',
-        `${deploy} plan.json -o bundle, and a plan of a spec with: plan solve spec.yaml -o plan.json`,
+        `A plan is made of a spec with: plan solve spec.yaml -o plan.json\n${deploy} plan.json -o bundle`,
       ],
     ]) {
       const { message } = await failure(join(folder, file as string));
@@ -76,7 +76,7 @@ describe('startServer() refuses', () => {
     expect((await failure(folder)).message).toContain(`plan deploy ${join(folder, 'plan.json')} -o bundle`);
     await writeFile(join(folder, 'plan.json'), '{}');
     expect((await failure(folder)).message).toContain(
-      'and a plan of a spec with: plan solve spec.yaml -o plan.json',
+      'A plan is made of a spec with: plan solve spec.yaml -o plan.json',
     );
   });
 

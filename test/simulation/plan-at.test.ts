@@ -67,7 +67,9 @@ describe('planAt()', () => {
   });
 
   it('refuses folders that are no bundles, and names what is missing', async () => {
-    await expect(planAt(at('empty'))).rejects.toThrow('it is a folder without a manifest.json, and so no bundle; name a file');
+    await expect(planAt(at('empty'))).rejects.toThrow(
+      'it is a folder without a manifest.json, and so no bundle; name a file',
+    );
     await expect(planAt(at('nothing.json'))).rejects.toThrow(MissingError);
   });
 });
