@@ -49,7 +49,8 @@ function deployAdvice(plan: string): string {
 }
 
 function planAdvice(): string {
-  return `${deployAdvice('plan.json')}, and a plan of a spec with: ${commandText(['solve', 'spec.yaml', '-o', 'plan.json'])}`;
+  const solve = commandText(['solve', 'spec.yaml', '-o', 'plan.json']);
+  return `A plan is made of a spec with: ${solve}\n${deployAdvice('plan.json')}`;
 }
 
 /** folderAdvice names the plan of a folder where there is one. */

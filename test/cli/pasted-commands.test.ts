@@ -60,7 +60,7 @@ describe('commands in messages', () => {
       folder = await mkdtemp(join(tmpdir(), 'inferplan-pasted-'));
       chdir(folder);
       await writeFile(`${NAME}.onnx`, 'no model');
-      await writeFile(`${NAME}.json`, '{}');
+      await writeFile(`${NAME}.json`, '{"kind":"pooled-plan"}');
     });
     afterAll(async () => {
       chdir(before);

@@ -183,6 +183,7 @@ describe('plan', () => {
       ["unknown command 'conver'; commands are describe, convert, rescale, slice; did you mean convert?"],
       'plan trace',
     ],
+    [['schema', '--bogus'], ["unknown option '--bogus'", /^missing required argument 'kind'/], 'plan schema'],
   ])('reports all that is wrong with %j, and which command to ask', async (args, said, asked) => {
     const { code, stdout, stderr } = await plan([...args, '--json']);
     expect(code).toBe(2);

@@ -56,7 +56,7 @@ describe('startServer() refuses', () => {
       ['manifest.json', `It is the manifest of a bundle: give its folder ${folder}.`],
       [
         'spec.yaml',
-        `${deploy} plan.json -o bundle, and a plan of a spec with: plan solve spec.yaml -o plan.json`,
+        `A plan is made of a spec with: plan solve spec.yaml -o plan.json\n${deploy} plan.json -o bundle`,
       ],
     ]) {
       const { message } = await failure(join(folder, file as string));
@@ -72,9 +72,11 @@ describe('startServer() refuses', () => {
     expect((await failure(folder)).message).toBe(
       `Cannot serve ${folder}: it is a folder without a manifest.json, and so no bundle\nA bundle is made of a plan with: plan deploy ${join(folder, 'plan.json')} -o bundle`,
     );
+    await writeFile(join(folder, 'plan.json'), '{"kind":"pooled-plan"}');
+    expect((await failure(folder)).message).toContain(`plan deploy ${join(folder, 'plan.json')} -o bundle`);
     await writeFile(join(folder, 'plan.json'), '{}');
     expect((await failure(folder)).message).toContain(
-      'and a plan of a spec with: plan solve spec.yaml -o plan.json',
+      'A plan is made of a spec with: plan solve spec.yaml -o plan.json',
     );
   });
 
