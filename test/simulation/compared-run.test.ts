@@ -122,12 +122,10 @@ describe('comparedRun()', () => {
 
 describe('runSimulation()', () => {
   it('lets a scheduler that weighs requests drop those that weigh less', async () => {
-    const options = { scheduler: 'room-first', policy: [{ choices: { weighing: 'levels' } }] } as never;
-    const scheduler = plannedScheduler(
-      {},
-      { options, leastSloNs: 20e6 },
-      new ToldFaults(),
-    ) as ChosenScheduler;
+    const serving = { scheduler: 'room-first', priorities: { 1: 10, 2: 1 } };
+    const asked = { options: {}, leastSloNs: 20e6 };
+    const scheduler = plannedScheduler(serving, asked, new ToldFaults()) as ChosenScheduler;
+    expect(scheduler.policy.weighing).toMatchObject({ kind: 'levels' });
     const priorities = [
       { priority: 1, share: 0.3, weight: 10 },
       { priority: 2, share: 0.7, weight: 1 },
