@@ -456,6 +456,6 @@ describe('The devices that would do', () => {
         },
       },
     ]);
-    expect((reasons[0] as { needed: { stages: object[] } }).needed.stages.length).toBe(2);
+    expect(reasons[0]).toHaveProperty('needed.stages.length', 2);
   });
 });
