@@ -167,10 +167,7 @@ describe('The settings that are tried next', () => {
     const limited: ModelSetting = { ...ASKED, sloMargin: 0.2, mostBatch: 2 };
     const bounds = async (problems: readonly PooledProblem[]) =>
       problems.map(({ models }) => {
-        const { devices } = models[0]!.profile as never as {
-          devices: Record<'A', { blockLatencyUs: Record<string, object> }>;
-        };
-        const { blockLatencyUs: kept } = devices.A;
+        const { blockLatencyUs: kept } = models[0]!.profile.devices.A!;
         const isFormed = models[0]!.batchFormation !== 'none';
         return Object.keys(kept[1]!).length === 2 && !isFormed ? 0 : 1;
       });

@@ -4,6 +4,7 @@ import { planCoarsely } from '../../src/inferline/coarse.js';
 import { estimatorOf } from '../../src/inferline/index.js';
 import { initialize } from '../../src/inferline/initialize.js';
 import { thinned } from '../../src/inferline/linked.js';
+import { minimize } from '../../src/inferline/minimize.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem } from '../../src/inferline/problem.js';
 import { type PlannerInput, Trials } from '../../src/inferline/trials.js';
@@ -384,5 +385,77 @@ describe('planCoarsely()', () => {
       status: 'infeasible',
       reasons: [{ code: 'too-few-devices', device: 'a', needed: 3, count: 2 }],
     });
+  });
+});
+
+describe('minimize()', () => {
+  it('takes away at once all replicas that are not needed, of the stage that saves most first', () => {
+    const input = chainOf([QUICK, SLOW]);
+    const begin = {
+      candidate: Int32Array.of(0, 0),
+      batch: Int32Array.of(1, 1),
+      replicas: Int32Array.of(4, 10),
+    };
+    const { configuration, trail, finished } = minimize(new Trials(input), begin);
+    expect([...configuration.replicas]).toEqual([1, 3]);
+    expect(finished).toBe(true);
+    expect(
+      trail.map(({ action, stage, from, to, hourlyCost }) => [
+        action,
+        stage,
+        from.replicas,
+        to.replicas,
+        hourlyCost,
+      ]),
+    ).toEqual([
+      ['remove-replicas', 1, 10, 3, 7],
+      ['remove-replicas', 0, 4, 1, 4],
+    ]);
+  });
+
+  it('changes the class of a stage where that saves more, unless it is held', () => {
+    // Five of the slow stage cost as much on a as one on b, and more than three on a.
+    const input = chainOf([QUICK, SLOW]);
+    const begin = {
+      candidate: Int32Array.of(0, 1),
+      batch: Int32Array.of(1, 1),
+      replicas: Int32Array.of(1, 1),
+    };
+    const free = minimize(new Trials(input), begin);
+    expect([...free.configuration.candidate, ...free.configuration.replicas]).toEqual([0, 0, 1, 3]);
+    expect(free.trail.map(({ action }) => action)).toEqual(['change-class']);
+    const held = minimize(new Trials(input), begin, { stage: 1, candidate: 1 });
+    expect([...held.configuration.candidate, ...held.configuration.replicas]).toEqual([0, 1, 1, 1]);
+    const stopped = minimize(new Trials({ ...input, stop: () => true }), begin);
+    expect([stopped.finished, stopped.trail]).toEqual([false, []]);
+  });
+});
+
+describe('The replicas that are proved to be needed', () => {
+  it('leave out batches that take longer than the SLO', () => {
+    // Pairs take 12 ms, of which a replica serves eighty rows in the 483 ms that there are, and single rows 48.
+    const trials = new Trials(chainOf([{ ms: { a: [10, 12] } }], { everyMs: 8, ...slo(11) }));
+    const option = { candidate: 0, batch: 2 };
+    expect([trials.leastReplicas(0, option), trials.provedReplicas(0, option)]).toEqual([1, 2]);
+  });
+});
+
+describe('The devices that would do', () => {
+  it('are for the stages on the classes of which there are too few, and not for others', () => {
+    const onB: Stage = { ms: { b: [6] } };
+    const { reasons } = infeasible(chainOf([SLOW, SLOW, onB], { counts: { a: 5, b: 1 }, ...slo(70) }));
+    expect(reasons).toMatchObject([
+      {
+        code: 'limits-together',
+        needed: {
+          classes: [{ device: 'a', needed: 6, count: 5 }],
+          stages: [
+            { stage: 's0', device: 'a' },
+            { stage: 's1', device: 'a' },
+          ],
+        },
+      },
+    ]);
+    expect(reasons[0]).toHaveProperty('needed.stages.length', 2);
   });
 });

@@ -142,6 +142,22 @@ describe('chosenTuner()', () => {
     ]);
   });
 
+  it('refuses plans whose stages have replicas of several classes, by their names', () => {
+    const unequal = (names: readonly string[]) => {
+      const plan = planWith(serving({ kind: 'inferline' }));
+      const others = [{ device: 'gpu', virtual: 1, replicas: 1, latencyUsByBatch: [1] }] as never;
+      const stages = plan.stages.map((stage) => (names.includes(stage.name) ? { ...stage, others } : stage));
+      return faultsOf({ ...plan, stages }).filter((one) => one.includes('several classes'));
+    };
+    expect(unequal(['a'])).toEqual([
+      expect.stringContaining('is inferline, and a has replicas of several classes, which no tuner changes'),
+    ]);
+    expect(unequal(['a', 'b'])).toEqual([
+      expect.stringContaining('and a, b have replicas of several classes'),
+    ]);
+    expect(unequal([])).toEqual([]);
+  });
+
   it('refuses plans whose stages have no throughput or no slack', () => {
     const still = planWith();
     still.stages[1]!.throughputRps = 0;

@@ -71,6 +71,10 @@ describe('contradictions()', () => {
     expect(contradictionsOf(made)).toEqual([]);
     const wrong = withLeaf(made, '/stages/1/scaleFactor', 0.5);
     expect(contradictionsOf(wrong).some(({ path }) => path.startsWith('/stages/1'))).toBe(true);
+    // What devices are counted to is looked at where nothing else is wrong.
+    const [name] = Object.keys(made.classes);
+    const used = withLeaf(made, `/classes/${name}/used`, 9);
+    expect(contradictionsOf(used).some(({ path }) => path.startsWith('/classes'))).toBe(true);
   });
 
   it('finds a GPU that holds more than one, and a partition whose GPUs are not those of its virtual GPUs', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type PlanServing, ToldFaults } from '../../src/formats/index.js';
 import { plannedScheduler, planOf, servingFaults } from '../../src/plans/index.js';
+import { priorityFaults } from '../../src/plans/priorities.js';
 import { streamOf } from '../../src/random/index.js';
 import { pipelineOf } from '../pipeline-plans.js';
 
@@ -121,5 +122,17 @@ describe('a plan with priorities', () => {
     }
     expect(refused).toBeGreaterThan(30);
     expect(refused).toBeLessThan(270);
+  });
+});
+
+describe('priorityFaults()', () => {
+  it('compares priorities in the order of their numbers, and not of their digits', () => {
+    expect(priorityFaults({ 10: 1, 9: 2, 2: 3 })).toEqual([]);
+    expect(priorityFaults({ 10: 3, 9: 2, 2: 4 }).map(({ path, message }) => `${path} ${message}`)).toEqual([
+      '/serving/priorities gives priority 10 the weight 3, and the more urgent priority 9 only 2: a lower number is more urgent',
+    ]);
+    expect(priorityFaults({ 1: 2, 2: 2 })).toEqual([]);
+    expect(priorityFaults({ '-1': 1, 1: 2 } as never).length).toBe(1);
+    expect(priorityFaults()).toEqual([]);
   });
 });

@@ -120,6 +120,28 @@ describe('comparedRun()', () => {
   });
 });
 
+describe('runSimulation()', () => {
+  it('lets a scheduler that weighs requests drop those that weigh less', async () => {
+    const serving = { scheduler: 'room-first', priorities: { 1: 10, 2: 1 } };
+    const asked = { options: {}, leastSloNs: 20e6 };
+    const scheduler = plannedScheduler(serving, asked, new ToldFaults()) as ChosenScheduler;
+    expect(scheduler.policy.weighing).toMatchObject({ kind: 'levels' });
+    const priorities = [
+      { priority: 1, share: 0.3, weight: 10 },
+      { priority: 2, share: 0.7, weight: 1 },
+    ];
+    const setup = setupOf({ scheduler, priorities });
+    const { levels, figures } = await runSimulation(setup, {});
+    const [urgent, other] = levels!.levels;
+    expect(figures.overall.dropped).toBeGreaterThan(50);
+    expect(urgent!.dropped / urgent!.arrived).toBeLessThan(other!.dropped / other!.arrived / 3);
+  });
+
+  it('has the time of devices only where they come and go', async () => {
+    expect(await runSimulation(setupOf(), {})).not.toHaveProperty('usedGpuS');
+  });
+});
+
 describe('runComparison()', () => {
   const inputs = [{ role: 'plan' as const, path: 'plan.json', sha256: 'ab' }];
   const schedulers = [chosen('fifo'), chosen('stage-local')];

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { type InputError, type Loaded, type PooledPlan, ToldFaults } from '../../src/formats/index.js';
 import { topologyOf } from '../../src/plans/index.js';
 import type { ChosenScheduler } from '../../src/serving/index.js';
-import { describedEngine, describedExecution, executionOf } from '../../src/simulation/execution.js';
+import {
+  describedEngine,
+  describedExecution,
+  executionOf,
+  profiledJitter,
+} from '../../src/simulation/execution.js';
 import { planOf } from '../serving/plans.js';
 
 const part = { batch: 2, latencyUs: () => 1000 };
@@ -60,5 +66,108 @@ describe('executionOf() with the spread of profiles', () => {
     expect(above[0]).toBeCloseTo(0.5, 1);
     expect(above[1]).toBeGreaterThan(0.045);
     expect(above[1]).toBeLessThan(0.055);
+  });
+});
+
+describe('profiledJitter()', () => {
+  const Z95 = 1.6448536269514722;
+  const plan = planOf([{ sloMs: 9, pipelines: [{ throughputRps: 1, parts: [part, part] }] }]);
+  /** A profile of two blocks, of which batches of 1 and 2 were measured unless `p95s` says otherwise. */
+  const profileOf = (p95s: Record<number, number[]>) => {
+    const medians = { 1: [100, 200], 2: [150, 300] };
+    const devices = { cpu: { blockLatencyUs: { 1: medians }, blockLatencyP95Us: { 1: p95s } } };
+    return { path: 'p.json', value: { model: { name: 'm0' }, devices } } as never as Loaded<'profile'>;
+  };
+  const read = (profiles: Loaded<'profile'>[], of: PooledPlan = plan) => {
+    const told = new ToldFaults();
+    const jitter = profiledJitter(of, profiles, told);
+    const faults = told.count === 0 ? [] : (told.error('simulate') as InputError).faults;
+    return { jitter, faults: faults.map(({ path, message }) => `${path} ${message}`) };
+  };
+
+  it('is the spread of the blocks of each pool at each batch, and none where the tail is no longer than the median', () => {
+    const { jitter, faults } = read([profileOf({ 1: [200, 200], 2: [300, 450] })]);
+    expect(faults).toEqual([]);
+    expect(jitter).toEqual({
+      kind: 'profile',
+      deviations: [
+        Float64Array.of(Math.log(2) / Z95, Math.log(2) / Z95),
+        Float64Array.of(0, Math.log(1.5) / Z95),
+      ],
+    });
+    const short = read([profileOf({ 1: [50, 50], 2: [300, 450] })]).jitter;
+    expect(short).toMatchObject({ deviations: [Float64Array.of(0, Math.log(2) / Z95), expect.anything()] });
+  });
+
+  it('is that of the next larger batch where one was not measured, and missing where none was', () => {
+    const { jitter } = read([profileOf({ 2: [300, 450] })]);
+    expect(jitter).toMatchObject({
+      deviations: [
+        Float64Array.of(Math.log(2) / Z95, Math.log(2) / Z95),
+        Float64Array.of(Math.log(1.5) / Z95, Math.log(1.5) / Z95),
+      ],
+    });
+    const missing = read([profileOf({ 1: [200, 200] })]);
+    expect(missing.jitter).toBe(undefined);
+    expect([...new Set(missing.faults)]).toEqual([
+      'p.json#/devices/cpu/blockLatencyP95Us/1 has no spread at batch 2, which the plan uses; give one instead, such as `jitter` 0.1',
+    ]);
+    expect(read([profileOf({ 1: [200], 2: [300] })]).jitter).toBe(undefined);
+  });
+
+  it('sums the blocks of a pool, those of the whole model where it has layers', () => {
+    const [model] = plan.models;
+    const withBlocks = (blocks: [number, number] | undefined): PooledPlan => {
+      const [pipeline] = model!.pipelines;
+      const [first] = pipeline!.partitions;
+      const { blocks: _, ...rest } = first!;
+      const partitions = [blocks === undefined ? rest : { ...rest, blocks }] as never;
+      return { ...plan, models: [{ ...model!, pipelines: [{ ...pipeline!, partitions }] }] };
+    };
+    // Of 300 µs, 600 are the 95th percentile.
+    const profile = profileOf({ 1: [200, 400], 2: [300, 300] });
+    const twice = { deviations: [Float64Array.of(Math.log(2) / Z95, Math.log(600 / 450) / Z95)] };
+    expect(read([profile], withBlocks([0, 2])).jitter).toMatchObject(twice);
+    expect(read([profile], withBlocks(undefined)).jitter).toMatchObject(twice);
+  });
+
+  it('is none where the profiles of a plan are not all there', () => {
+    expect(read([]).faults).toEqual([
+      expect.stringContaining("none of the plan's profiles exists; give a coefficient of variation instead"),
+    ]);
+    const two = planOf([
+      { sloMs: 9, pipelines: [{ throughputRps: 1, parts: [part] }] },
+      { sloMs: 9, pipelines: [{ throughputRps: 1, parts: [part] }] },
+    ]);
+    const { jitter, faults } = read([profileOf({ 1: [200, 200], 2: [300, 450] })], two);
+    expect([jitter, faults]).toEqual([
+      undefined,
+      [expect.stringContaining("only 1 of the plan's profiles exist; give")],
+    ]);
+  });
+});
+
+describe('executionOf() of slow executions', () => {
+  it('takes a multiple of the planned time, and no less than a nanosecond', () => {
+    const slow = executionOf({ slow: 2.5 }, topology, 0)!;
+    expect([slow(0, 1, 1000), slow(0, 1, 0.1)]).toEqual([2500, 1]);
+    const measured = executionOf({ slow: 1, factors: [Float64Array.of(0)] }, topology, 0)!;
+    expect([measured(0, 1, 1000), measured(0, 2, 1000), measured(1, 1, 1000)]).toEqual([1, 1000, 1000]);
+  });
+
+  it('varies by factors of mean 1 and the coefficient, with draws of each pool and seed', () => {
+    const jitter = { kind: 'cv', cv: 0.5 } as const;
+    const drawnBy = (seed: number, pool = 0) => {
+      const execution = executionOf({ slow: 2, jitter }, topology, seed)!;
+      return Array.from({ length: 20_000 }, () => execution(pool, 1, 1000));
+    };
+    const drawn = drawnBy(1);
+    const mean = drawn.reduce((sum, one) => sum + one, 0) / drawn.length;
+    const deviation = Math.sqrt(drawn.reduce((sum, one) => sum + (one - mean) ** 2, 0) / drawn.length);
+    expect(mean / 2000).toBeCloseTo(1, 1);
+    expect(deviation / mean).toBeCloseTo(0.5, 1);
+    expect(drawnBy(1)).toEqual(drawn);
+    expect(drawnBy(2)[0]).not.toBe(drawn[0]);
+    expect(drawnBy(1, 1)[0]).not.toBe(drawn[0]);
   });
 });

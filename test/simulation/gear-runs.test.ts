@@ -74,6 +74,16 @@ describe('simulatedGears()', () => {
     expect(latenciesNs.every((ns) => ns > 0)).toBe(true);
   });
 
+  it('counts what is answered late with the time that it took', () => {
+    const { latenciesNs } = simulatedGears({ ...gearPlan(CASCADE), sloMs: 0.5 }, SERVING)(
+      { ...LOAD, rps: 2 },
+      1,
+    );
+    expect(latenciesNs.length).toBeGreaterThan(0);
+    // No model takes less than 1 ms.
+    expect(latenciesNs.every((ns) => ns >= 1e6 && ns < Number.POSITIVE_INFINITY)).toBe(true);
+  });
+
   it('says of each request the gear in which it came, and which gears were in force', () => {
     const two: GivenGears = {
       ...CASCADE,

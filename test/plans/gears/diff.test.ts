@@ -64,6 +64,24 @@ describe('diffGears()', () => {
     });
   });
 
+  it('lists no share of a range that is cut in two, where each part has its part', () => {
+    const [first, second] = BEFORE.gears as [Gear, Gear];
+    const cut = [
+      { ...first, toRps: 50, share: first.share / 2 },
+      { ...first, fromRps: 50, share: first.share / 2 },
+      second,
+    ];
+    expect(gearFieldChanges(BEFORE, { ...BEFORE, gears: cut })).toEqual([]);
+    const uneven = [
+      { ...first, toRps: 25, share: first.share / 2 },
+      { ...first, fromRps: 25, share: first.share / 2 },
+      second,
+    ];
+    const changes = gearFieldChanges(BEFORE, { ...BEFORE, gears: uneven });
+    expect(changes.length).toBeGreaterThan(0);
+    expect(changes.every(({ path }) => path.endsWith('/share'))).toBe(true);
+  });
+
   it('has nothing for loads that a plan was not made for', () => {
     const [first] = GIVEN.gears as [GivenGears['gears'][number]];
     const { gears, models, same } = diffWith(gearPlan({ ...GIVEN, gears: [first] }));

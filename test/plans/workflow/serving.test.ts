@@ -28,6 +28,26 @@ describe('workflowServingFaults()', () => {
     ]);
   });
 
+  it('refuses what these schedulers do not take, and schedulers that serve no workflows', () => {
+    const tuner = { kind: 'inferline' } as const;
+    const serving = {
+      scheduler: 'dyorc',
+      tuner,
+      engine: { target: 'triton' },
+      priorities: { 1: 2 },
+    } as never;
+    expect(faultsOf(serving)).toEqual([
+      '/serving/tuner changes the replicas of pipelines, and these are workflows',
+      '/serving/engine is of triton, which no scheduler of workflows stands for',
+      '/serving/priorities weigh requests, which no scheduler of workflows does',
+    ]);
+    expect(faultsOf({ scheduler: 'dyorc', tuner: { kind: 'none' } })).toEqual([]);
+    expect(faultsOf({ scheduler: 'fifo' })).toEqual([
+      expect.stringMatching(/^\/serving\/scheduler is fifo, which serves no workflows; valid names are /),
+    ]);
+    expect(workflowServingFaults({})).toEqual([]);
+  });
+
   it('has fewer choices for schedulers whose tasks wait for devices that hold their component', () => {
     expect(faultsOf({ scheduler: 'static', policy: { mostTasks: 5 } })).toEqual([]);
     expect(faultsOf({ scheduler: 'ray-like', policy: { dropping: 'never' } })).toEqual([
