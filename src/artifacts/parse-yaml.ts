@@ -43,7 +43,7 @@ export function* parseYamlText(text: string, path: string): Steps<ParsedText> {
       merge: true,
     });
     yield;
-    const syntax = document.errors.map((error) => yamlFault(error, lineCounter));
+    const syntax = differentFaults(document.errors.map((error) => yamlFault(error, lineCounter)));
     const found = contentFaults(document, lineCounter, yaml);
     pushAll(syntax, found.fatal);
     if (syntax.length > 0) throw new InputError(task, [...syntax, ...bareFaults(found.faults)]);
@@ -54,6 +54,11 @@ export function* parseYamlText(text: string, path: string): Steps<ParsedText> {
     if (why === undefined) throw error;
     throw new InputError(task, [fault(why)]);
   }
+}
+
+/** differentFaults leaves out faults that say the same as one before: the library has several errors at one place. */
+function differentFaults(faults: readonly Fault[]): Fault[] {
+  return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
 }
 
 function yamlFault({ message, code, pos: [from] }: YAMLParseError, lines: LineCounter): Fault {

@@ -2,9 +2,10 @@ import { EXIT } from './exit.js';
 import { runProgram } from './program.js';
 import { systemMessage } from './run.js';
 
-// A reader may stop early, as in `plan … | head`. That is not a fault.
+// A reader may stop early, as in `plan … | head`. That is not a fault, and the command still ends with its own exit code, which
+// a gate of CI asks for: what is written from then on is lost.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  if (error.code === 'EPIPE') return;
   process.stderr.write(`error: Cannot write to stdout: ${error.message}\n`);
   process.exit(EXIT.fault);
 });

@@ -103,15 +103,19 @@ export class Terminal {
 
   /**
    * textArtifact says in which file a text is, or prints it piece by piece where it goes to stdout. It waits for a
-   * reader that is slower.
+   * reader that is slower, and stops where the reader has stopped.
    */
   async textArtifact(what: string, output: string, pieces: Iterable<string>): Promise<void> {
     if (output !== STDOUT) {
       this.line(`${what}: ${output}`);
       return;
     }
-    for (const piece of pieces) {
-      if (!this.stdout.write(piece)) await once(this.stdout, 'drain');
+    try {
+      for (const piece of pieces) {
+        if (!this.stdout.write(piece)) await once(this.stdout, 'drain');
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
     }
   }
 

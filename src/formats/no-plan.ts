@@ -6,7 +6,7 @@ export interface NoPlan extends Emitted {
   kind: 'no-plan';
   status: 'infeasible' | 'no-plan-in-time';
   /** The limit that ended a search which found no plan; absent where none did. */
-  limit?: 'gap' | 'work' | 'time' | 'interrupted';
+  limit?: 'gap' | 'work' | 'time' | 'interrupted' | 'copies';
   /** Where plans were found, and none held the rates in simulation: how many, and how near the best came to the rates. */
   notHeld?: {
     readonly trials: number;

@@ -107,9 +107,10 @@ export type InfeasibilityCause =
     };
 
 /**
- * SearchLimit names what ended a search: the gap was small enough, its work or time was over, or it was interrupted.
+ * SearchLimit names what ended a search: the gap was small enough, its work or time was over, it was interrupted, or it
+ * tried plans with so many copies of a pipeline alone.
  */
-export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted';
+export type SearchLimit = 'gap' | 'work' | 'time' | 'interrupted' | 'copies';
 
 /**
  * PooledOutcome is the result of a search. `limit` names what ended a search that proved no optimum. A plan is checked

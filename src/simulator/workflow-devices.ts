@@ -49,7 +49,7 @@ export class WorkflowDevices {
     this.diskFreeAt = new Float64Array(options.table.hosts.length);
   }
 
-  /** execute lets a device begin a batch. */
+  /** execute lets a device begin a batch, of which the driver tells the core. */
   execute(at: number, batch: number, device: number): void {
     const { core, topology, events, watchers } = this.options;
     if (this.running[device] !== NONE) throw refusedSecond(device, 'batch');
@@ -62,7 +62,6 @@ export class WorkflowDevices {
     this.endsAt[device] = at + tookNs;
     events.schedule(at + tookNs, WorkflowEvent.executionEnds, device);
     watchers.started(batch, pool, device, rows, at, at);
-    core.started(at, batch);
   }
 
   /** executed gives the batch whose execution has ended on a device, NONE where it was lost. */

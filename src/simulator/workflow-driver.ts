@@ -9,12 +9,14 @@ import {
   type Topology,
   type WorkflowCore,
   type WorkflowTable,
+  unreachable,
 } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import { EventQueue } from './events.js';
 import { outcomeOf, OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
 import type { RecordedRun } from './programs.js';
+import { refuseModel, refuseTime, refuseWakeUp } from './refusals.js';
 import { Watchers } from './watchers.js';
 import { WorkflowDevices } from './workflow-devices.js';
 import { WorkflowEvent as SharedWorkflowEvent } from './workflow-events.js';
@@ -95,6 +97,8 @@ export class WorkflowDriver {
   private readonly links: WorkflowLinks;
   /** The requests by the order in which they came, NONE where they have their outcomes, where troubles may name them. */
   private readonly inOrder: number[] = [];
+  /** The batches that began while decisions were carried out, of which the core is told after that. */
+  private readonly begun: number[] = [];
   /** The outputs that did not come to the front. */
   private readonly lost: number[] = [];
   private readonly outcomes = new Float64Array(4);
@@ -129,7 +133,7 @@ export class WorkflowDriver {
    * of several drivers side by side.
    */
   open(): void {
-    const { core, topology, arrivals, troubles = [] } = this.driven;
+    const { core, topology, troubles = [] } = this.driven;
     this.watchers.begun({
       topology,
       core,
@@ -138,7 +142,7 @@ export class WorkflowDriver {
     });
     for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
     for (const [i, { atNs }] of troubles.entries()) this.events.schedule(atNs, WorkflowEvent.troubleComes, i);
-    this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
+    this.pullArrival();
   }
 
   /** nextAt is when something happens next, Infinity where nothing does any more. */
@@ -219,7 +223,19 @@ export class WorkflowDriver {
     core.sized(this.now, request, run.requestBytes);
     if (this.driven.troubles !== undefined) this.inOrder.push(request);
     this.programs.begin(this.now, request, run);
-    this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
+    this.pullArrival();
+  }
+
+  private pullArrival(): void {
+    const { arrivals, topology } = this.driven;
+    if (!arrivals.next()) {
+      this.nextArrivalAt = NEVER;
+      return;
+    }
+    const { atNs, model } = arrivals;
+    if (!(atNs >= this.now && Number.isSafeInteger(atNs))) refuseTime(atNs, this.now);
+    if (!(model >= 0 && model < topology.models.length)) refuseModel(model);
+    this.nextArrivalAt = atNs;
   }
 
   private tellEnds(): void {
@@ -244,6 +260,8 @@ export class WorkflowDriver {
         case WorkflowEvent.troubleComes:
           this.tellTrouble(this.driven.troubles?.[subject] as Trouble);
           break;
+        default:
+          unreachable(kind);
       }
     }
   }
@@ -313,6 +331,7 @@ export class WorkflowDriver {
     for (;;) {
       core.decide(this.now);
       if (decisions.count > 0) this.carryOut();
+      for (const batch of this.begun.splice(0)) core.started(this.now, batch);
       const isLost = this.lost.length > 0;
       if (isLost) this.tellLost();
       if (this.events.nextAt === this.now) this.tellEnds();
@@ -329,9 +348,11 @@ export class WorkflowDriver {
     const { decisions } = this.driven;
     for (let i = 0; i < decisions.count; i++) {
       const [a, b, c, d] = [decisions.a(i), decisions.b(i), decisions.c(i), decisions.d(i)];
-      switch (decisions.kind(i)) {
+      const kind = decisions.kind(i);
+      switch (kind) {
         case Decision.execute:
           this.devices.execute(this.now, a, b);
+          this.begun.push(a);
           break;
         case Decision.load:
           this.devices.load(this.now, a, { pool: b, fromDisk: c === 1 });
@@ -353,10 +374,17 @@ export class WorkflowDriver {
           this.end(a, OutcomeCode.dropped, b, c);
           break;
         case Decision.wakeAt:
+          if (!(a > this.now)) refuseWakeUp(a, this.now);
           this.dueAt = a;
           break;
+        case Decision.transfer:
+        case Decision.activate:
+        case Decision.retire:
+        case Decision.shift:
+        case Decision.collect:
+          throw brokenPromise('a core of workflows transfers batches, activates devices or shifts gears');
         default:
-          throw brokenPromise(`a core of workflows decides ${decisions.kind(i)}`);
+          unreachable(kind);
       }
     }
     decisions.clear();

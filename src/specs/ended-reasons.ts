@@ -20,6 +20,10 @@ export function endedReasons({ limit, reasons = [] }: EndedSearch): string[] {
     case 'work':
     case 'gap':
       return [`the search did the work that it is allowed ${before}`];
+    case 'copies':
+      return [
+        'the literal formulation has no plan with as many pipelines of one sequence of classes as it tries; a plan with more of them may do',
+      ];
     case undefined:
       return ['no plan that was found holds in simulation what is asked for'];
   }

@@ -162,7 +162,10 @@ function byWholeGpus(
   return closerByMilp(search, lower, { proven: master.bound, gap });
 }
 
-/** The bound of the printed formulation holds for as many pipelines of a sequence as it has copies. */
+/**
+ * literalPlan plans by the printed formulation, whose bound holds for as many pipelines of a sequence as it has copies. Where these
+ * serve too little, more of them may serve enough, so that nothing is proved.
+ */
 function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const { problem, classes, tables, options } = search;
   if (problem.planner.virtualPer === 'server')
@@ -178,7 +181,7 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
       ...(options.interrupted === undefined ? {} : { interrupted: options.interrupted }),
     },
   );
-  if (outcome.status === 'infeasible') return { status: 'infeasible', nodes: 0 };
+  if (outcome.status === 'infeasible') return { status: 'none', limit: 'copies', nodes: 0 };
   if (outcome.status !== 'optimal' && outcome.status !== 'feasible')
     return finish(search, undefined, { proven: search.master.bound, gap });
   if (!isMaximised(search) && !meetsRates(search, used, PROVEN))
