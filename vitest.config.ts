@@ -4,11 +4,14 @@ import { ResultsReporter } from './test/results-reporter.js';
 import { SkippedReporter } from './test/skipped-reporter.js';
 
 const results = process.env.TEST_RESULTS;
+const isWhole = process.env.TEST_WHOLE === '1' || process.env.TEST_LONG === '1';
 
 export default defineConfig({
   plugins: [builtCode()],
   test: {
     include: ['test/**/*.test.ts'],
+    // CI and the long run alone have these (test/cases.ts).
+    exclude: isWhole ? [] : ['test/**/*.whole.test.ts'],
     globalSetup: ['test/built-code.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -1,4 +1,4 @@
-import { it, type TestContext } from 'vitest';
+import { describe, it, type TestContext } from 'vitest';
 
 /** LONG says whether this is the long run, `npm run test:long`, which tries every case of every storm. */
 export const LONG = process.env.TEST_LONG === '1';
@@ -22,6 +22,11 @@ export function fewOf<T>(list: readonly T[], few: number): T[] {
   return list.filter((_, i) => i % every === 0);
 }
 
+/** inWholeRunOnly gives a list of cases to CI and to the long run, and none to `npm test`. */
+export function inWholeRunOnly<T>(list: readonly T[]): T[] {
+  return WHOLE ? [...list] : [];
+}
+
 /** seeds gives the numbers from 1 on, as many as a test tries in this run. */
 export function seeds(quick: number, long: number): number[] {
   return Array.from({ length: cases(quick, long) }, (_, i) => i + 1);
@@ -41,4 +46,9 @@ export function inWholeRun(
   timeoutMs?: number,
 ): void {
   if (WHOLE) it(name, test, timeoutMs);
+}
+
+/** describeInWholeRun registers a suite that CI and the long run have, as `inWholeRun()` does a test. */
+export function describeInWholeRun(name: string, suite: () => void): void {
+  if (WHOLE) describe(name, suite);
 }

@@ -102,13 +102,16 @@ async function answers(
 describe('a model at batch 1 whose file tells too few shapes', () => {
   beforeAll(() => writeFile(at('model.onnx'), shapeless()));
 
-  it('is profiled in batches, and its profile holds the shape that was measured for that', async () => {
-    const { profile: made } = await profile();
-    expect(made.model.fixedBatch).toBeUndefined();
-    expect(made.model.measuredShapes).toEqual({ c: [1, 4, 4, 4] });
-    expect(made.model.inputs).toMatchObject([{ name: 'x', shape: [1, 3, 6, 6], batchAxis: 0 }]);
-    expect(Object.keys(made.devices.cpu?.blockLatencyUs[1] ?? {})).toEqual(['1', '2']);
-  });
+  inWholeRun(
+    'is profiled in batches, and its profile holds the shape that was measured for that',
+    async () => {
+      const { profile: made } = await profile();
+      expect(made.model.fixedBatch).toBeUndefined();
+      expect(made.model.measuredShapes).toEqual({ c: [1, 4, 4, 4] });
+      expect(made.model.inputs).toMatchObject([{ name: 'x', shape: [1, 3, 6, 6], batchAxis: 0 }]);
+      expect(Object.keys(made.devices.cpu?.blockLatencyUs[1] ?? {})).toEqual(['1', '2']);
+    },
+  );
 
   inWholeRun(
     'is cut, deployed without being run again, and answers every row as the original does',
@@ -204,7 +207,7 @@ describe('a model whose rows influence one another slightly', () => {
     await writeFile(at('plan.json'), text);
   });
 
-  it('is deployed and answers the rows of a batch within the tolerance', async () => {
+  inWholeRun('is deployed and answers the rows of a batch within the tolerance', async () => {
     await deployPlan(at('plan.json'), { output: at('bundle') });
     const { served, alone } = await answers(2, [8]);
     const largest = Math.max(...alone.map(Math.abs));

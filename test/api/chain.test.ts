@@ -82,7 +82,7 @@ function total(values: readonly number[]): number {
 }
 
 describe('the chain from ONNX file to served requests', () => {
-  it('profiles, solves, deploys the same bytes twice, and all its files validate', async () => {
+  inWholeRun('profiles, solves, deploys the same bytes twice, and all its files validate', async () => {
     const { profile } = await profileModelFile(at('model.onnx'), {
       ...PROFILE,
       output: at('model.profile.json'),
@@ -129,36 +129,39 @@ describe('the chain from ONNX file to served requests', () => {
     if (hostThreads() > 2) expect(await notesOf(1)).toEqual([]);
   });
 
-  it('groups the profiled layers into other blocks, which take their layers and what cuts added', async () => {
-    const given = JSON.parse(await readFile(at('model.profile.json'), 'utf8')) as Profile;
-    const cellOf = ({ layerLatencyUs, blockLatencyUs }: DeviceProfile) =>
-      [layerLatencyUs, blockLatencyUs].map((table) => table?.['1']?.['1'] as number[]);
-    for (const device of Object.values(given.devices)) {
-      const [, blocks = []] = cellOf(device);
-      // With layers as long as one another, they make three blocks.
-      device.layerLatencyUs = { 1: { 1: (given.layers ?? []).map(() => 20) } };
-      device.wholeLatencyUs = { 1: { 1: total(blocks) - 50 * (blocks.length - 1) } };
-    }
-    await writeFile(at('joined.profile.json'), JSON.stringify(given));
-    const cut = {
-      devices: [],
-      method: 'greedy',
-      boundary: 'exact',
-      profile: at('joined.profile.json'),
-    } as const;
-    const { profile } = await partitionModelFile(at('model.onnx'), { ...cut, blocks: 3 });
-    const ends = profile.blocks.map(({ nodes }) => nodes?.length ?? 0);
-    for (const [name, device] of Object.entries(profile.devices)) {
-      const [layers = []] = cellOf(given.devices[name] as DeviceProfile);
-      const [, blocks = []] = cellOf(device);
-      const first = total(layers.slice(0, ends[0]));
-      const second = total(layers.slice(ends[0], (ends[0] ?? 0) + (ends[1] ?? 0)));
-      expect(blocks).toHaveLength(3);
-      expect(blocks[0]).toBeCloseTo(first, 2);
-      expect(blocks[1]).toBeCloseTo(second + 50, 2);
-      expect(total(blocks)).toBeCloseTo(total(layers) + 100, 2);
-    }
-  });
+  inWholeRun(
+    'groups the profiled layers into other blocks, which take their layers and what cuts added',
+    async () => {
+      const given = JSON.parse(await readFile(at('model.profile.json'), 'utf8')) as Profile;
+      const cellOf = ({ layerLatencyUs, blockLatencyUs }: DeviceProfile) =>
+        [layerLatencyUs, blockLatencyUs].map((table) => table?.['1']?.['1'] as number[]);
+      for (const device of Object.values(given.devices)) {
+        const [, blocks = []] = cellOf(device);
+        // With layers as long as one another, they make three blocks.
+        device.layerLatencyUs = { 1: { 1: (given.layers ?? []).map(() => 20) } };
+        device.wholeLatencyUs = { 1: { 1: total(blocks) - 50 * (blocks.length - 1) } };
+      }
+      await writeFile(at('joined.profile.json'), JSON.stringify(given));
+      const cut = {
+        devices: [],
+        method: 'greedy',
+        boundary: 'exact',
+        profile: at('joined.profile.json'),
+      } as const;
+      const { profile } = await partitionModelFile(at('model.onnx'), { ...cut, blocks: 3 });
+      const ends = profile.blocks.map(({ nodes }) => nodes?.length ?? 0);
+      for (const [name, device] of Object.entries(profile.devices)) {
+        const [layers = []] = cellOf(given.devices[name] as DeviceProfile);
+        const [, blocks = []] = cellOf(device);
+        const first = total(layers.slice(0, ends[0]));
+        const second = total(layers.slice(ends[0], (ends[0] ?? 0) + (ends[1] ?? 0)));
+        expect(blocks).toHaveLength(3);
+        expect(blocks[0]).toBeCloseTo(first, 2);
+        expect(blocks[1]).toBeCloseTo(second + 50, 2);
+        expect(total(blocks)).toBeCloseTo(total(layers) + 100, 2);
+      }
+    },
+  );
 
   it('cuts a profile with unfit figures into one that is read again and names what comes of them, or writes none', async () => {
     const given = JSON.parse(await readFile(at('model.profile.json'), 'utf8')) as Profile;
@@ -222,7 +225,7 @@ describe('the chain from ONNX file to served requests', () => {
     },
   );
 
-  it("serves the bundle: every answer is the model's own", async () => {
+  inWholeRun("serves the bundle: every answer is the model's own", async () => {
     const session = await InferenceSession.create(at('model.onnx'), { intraOpNumThreads: 1 });
     const server = await serveBundle(at('bundle'), { port: 0 });
     try {

@@ -19,7 +19,7 @@ import type {
 } from '../../src/formats/index.js';
 import { SCHEDULER_NAMES } from '../../src/serving/index.js';
 import type { SimulationSettings } from '../../src/simulation/index.js';
-import { fewOf, inWholeRun, whole } from '../cases.js';
+import { inWholeRun, inWholeRunOnly, whole } from '../cases.js';
 
 /** One scheduler of each family of choices, and the one that serves pooled plans alone. */
 const FEW = ['reservation', 'reactive', 'stage-local', 'pard', 'naive', 'triton'] as const;
@@ -147,56 +147,62 @@ describe('compareSchedulers()', () => {
     ['a pipeline with a tuner', () => PIPELINE, { load: 0.9, duration: 11, tuner: 'hpa' }],
     ['a pipeline', () => PIPELINE, { load: 1.2, duration: 11 }],
   ];
-  it.each(fewOf(LOADS, 1))('gives for each scheduler of %s what it has alone', async (_, planOf, given) => {
-    const plan = planOf();
-    // A tuner changes how many devices there are, which the reservation scheduler cannot have.
-    const few = FEW.filter((name) => !('tuner' in given) || name !== 'reservation');
-    const options = { ...given, schedulers: whole(few.join(), 'all') };
-    const { rows, skipped } = await compared(plan, options);
-    expect(rows.length).toBeGreaterThan(3);
-    expect([...rows, ...skipped].map(({ scheduler }) => scheduler).sort()).toEqual(
-      [...whole<readonly string[]>(few, SCHEDULER_NAMES)].sort(),
-    );
-    for (const row of rows) {
-      const found = figuresIn(row);
-      for (const figure of Object.values(found)) {
-        expect(figure?.low).toBe(figure?.mean);
-        expect(figure?.high).toBe(figure?.mean);
+  it.each(inWholeRunOnly(LOADS))(
+    'gives for each scheduler of %s what it has alone',
+    async (_, planOf, given) => {
+      const plan = planOf();
+      // A tuner changes how many devices there are, which the reservation scheduler cannot have.
+      const few = FEW.filter((name) => !('tuner' in given) || name !== 'reservation');
+      const options = { ...given, schedulers: whole(few.join(), 'all') };
+      const { rows, skipped } = await compared(plan, options);
+      expect(rows.length).toBeGreaterThan(3);
+      expect([...rows, ...skipped].map(({ scheduler }) => scheduler).sort()).toEqual(
+        [...whole<readonly string[]>(few, SCHEDULER_NAMES)].sort(),
+      );
+      for (const row of rows) {
+        const found = figuresIn(row);
+        for (const figure of Object.values(found)) {
+          expect(figure?.low).toBe(figure?.mean);
+          expect(figure?.high).toBe(figure?.mean);
+        }
+        const expected = await alone(plan, row, options);
+        expect(Object.keys(found).sort()).toEqual(Object.keys(expected).sort());
+        for (const [name, figure] of Object.entries(found))
+          expect([name, figure?.mean]).toEqual([name, expect.closeTo(expected[name] as number, 9)]);
       }
-      const expected = await alone(plan, row, options);
-      expect(Object.keys(found).sort()).toEqual(Object.keys(expected).sort());
-      for (const [name, figure] of Object.entries(found))
-        expect([name, figure?.mean]).toEqual([name, expect.closeTo(expected[name] as number, 9)]);
-    }
-  });
+    },
+  );
 
-  it('gives of several runs the means of single ones, with intervals as reports have them', async () => {
-    const alike = { load: 1.05, duration: whole(2, 10), seed: 3 };
-    const options = { ...alike, schedulers: 'fifo,reactive' };
-    const comparison = await compared(POOLED, { ...options, runs: 3 });
-    expect(comparison).toMatchObject({ seed: 3, runs: 3, confidence: 0.95, complete: true });
-    for (const row of comparison.rows) {
-      const single = await Promise.all([3, 4, 5].map((seed) => alone(POOLED, row, { ...options, seed })));
-      for (const [name, figure] of Object.entries(figuresIn(row))) {
-        const values = single.map((one) => one[name] ?? 0);
-        expect([name, figure?.mean]).toEqual([name, expect.closeTo(mean(values), 9)]);
-        expect(figure?.low).toBeLessThanOrEqual(Math.min(...values));
-        expect(figure?.high).toBeGreaterThanOrEqual(Math.max(...values));
+  inWholeRun(
+    'gives of several runs the means of single ones, with intervals as reports have them',
+    async () => {
+      const alike = { load: 1.05, duration: whole(2, 10), seed: 3 };
+      const options = { ...alike, schedulers: 'fifo,reactive' };
+      const comparison = await compared(POOLED, { ...options, runs: 3 });
+      expect(comparison).toMatchObject({ seed: 3, runs: 3, confidence: 0.95, complete: true });
+      for (const row of comparison.rows) {
+        const single = await Promise.all([3, 4, 5].map((seed) => alone(POOLED, row, { ...options, seed })));
+        for (const [name, figure] of Object.entries(figuresIn(row))) {
+          const values = single.map((one) => one[name] ?? 0);
+          expect([name, figure?.mean]).toEqual([name, expect.closeTo(mean(values), 9)]);
+          expect(figure?.low).toBeLessThanOrEqual(Math.min(...values));
+          expect(figure?.high).toBeGreaterThanOrEqual(Math.max(...values));
+        }
+        const { report } = await simulatePlan(POOLED, { ...alike, scheduler: row.scheduler, runs: 3 });
+        const { attainment, goodputRps, p99Ms } = report.runs?.overall ?? {};
+        for (const [mine, theirs] of [
+          [row.attainment, attainment],
+          [row.goodputRps, goodputRps],
+          [row.p99Ms, p99Ms],
+        ] as const)
+          expect(mine).toEqual({
+            mean: theirs?.mean,
+            low: Math.max(0, theirs?.low as number),
+            high: theirs?.high,
+          });
       }
-      const { report } = await simulatePlan(POOLED, { ...alike, scheduler: row.scheduler, runs: 3 });
-      const { attainment, goodputRps, p99Ms } = report.runs?.overall ?? {};
-      for (const [mine, theirs] of [
-        [row.attainment, attainment],
-        [row.goodputRps, goodputRps],
-        [row.p99Ms, p99Ms],
-      ] as const)
-        expect(mine).toEqual({
-          mean: theirs?.mean,
-          low: Math.max(0, theirs?.low as number),
-          high: theirs?.high,
-        });
-    }
-  });
+    },
+  );
 
   it('applies a choice where it exists, as that scheduler alone would have it', async () => {
     const policy = ['drop=expired', 'tables=gaps', 'mostTries=1'];
@@ -294,7 +300,7 @@ describe('compareSchedulers()', () => {
     }
   });
 
-  it('has no figures where no request came, in one run or several', async () => {
+  inWholeRun('has no figures where no request came, in one run or several', async () => {
     for (const runs of [1, 3]) {
       const { rows } = await compared(POOLED, { schedulers: 'all', duration: 1e-6, windows: 1, runs });
       for (const { scheduler: _, policy: __, ...figures } of rows)
@@ -312,25 +318,28 @@ describe('compareSchedulers()', () => {
     }
   });
 
-  it('gives up what runs when it is interrupted, and counts the seeds that are done for all', async () => {
-    const abort = new AbortController();
-    const options = { schedulers: 'fifo,stage-local,reactive', duration: 5, threads: 1 };
-    const output = join(folder, 'interrupted.json');
-    const { comparison } = await compareSchedulers(POOLED, {
-      ...options,
-      output,
-      runs: 1000,
-      signal: abort.signal,
-      onProgress: ({ done, of }) => {
-        expect(of).toBe(3000);
-        if (done === 7) abort.abort();
-      },
-    });
-    expect(comparison).toMatchObject({ complete: false, runs: 2, skipped: [] });
-    const whole = await compared(POOLED, { ...options, runs: 2 });
-    expect(comparison.rows).toEqual(whole.rows);
-    expect((await loadArtifact(output, ['scheduler-comparison'])).value).toEqual(comparison);
-  });
+  inWholeRun(
+    'gives up what runs when it is interrupted, and counts the seeds that are done for all',
+    async () => {
+      const abort = new AbortController();
+      const options = { schedulers: 'fifo,stage-local,reactive', duration: 5, threads: 1 };
+      const output = join(folder, 'interrupted.json');
+      const { comparison } = await compareSchedulers(POOLED, {
+        ...options,
+        output,
+        runs: 1000,
+        signal: abort.signal,
+        onProgress: ({ done, of }) => {
+          expect(of).toBe(3000);
+          if (done === 7) abort.abort();
+        },
+      });
+      expect(comparison).toMatchObject({ complete: false, runs: 2, skipped: [] });
+      const whole = await compared(POOLED, { ...options, runs: 2 });
+      expect(comparison.rows).toEqual(whole.rows);
+      expect((await loadArtifact(output, ['scheduler-comparison'])).value).toEqual(comparison);
+    },
+  );
 
   it('has the rows of those that are done where it is interrupted in the first seed', async () => {
     const abort = new AbortController();
@@ -355,7 +364,7 @@ describe('compareSchedulers()', () => {
     expect(none).toMatchObject({ complete: false, runs: 0, rows: [], skipped: [{ scheduler: 'fifo' }] });
   });
 
-  it('takes the settings of a load and warns of it as a single run does', async () => {
+  inWholeRun('takes the settings of a load and warns of it as a single run does', async () => {
     const trace = join(folder, 'trace.csv');
     await writeFile(trace, '1,50\n1,90\n');
     const options = { schedulers: 'fifo', traces: [trace], duration: 4 };

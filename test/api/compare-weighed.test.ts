@@ -6,6 +6,7 @@ import { compareSchedulers, simulatePlan } from '../../src/api/index.js';
 import { loadArtifact, saveArtifact } from '../../src/artifacts/index.js';
 import type { PipelinePlan } from '../../src/formats/index.js';
 import { schedulersParts } from '../../src/report/index.js';
+import { inWholeRun } from '../cases.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 
 const APPLICATIONS = [
@@ -37,27 +38,30 @@ const compared = async (file: string, more: object = {}) =>
   (await compareSchedulers(at(file), { ...ASKED, ...more })).comparison;
 
 describe('a comparison of schedulers under priorities', () => {
-  it('gives each the weighted drop rate that a simulation under it has, and says what requests weigh', async () => {
-    const output = at('comparison.json');
-    const { rows, priorities } = await compared('priorities.json', { priorities: PRIORITIES, output });
-    expect(priorities).toEqual([
-      { priority: 1, share: 0.2, weight: 10 },
-      { priority: 2, share: 0.8, weight: 1 },
-    ]);
-    expect(rows.map(({ scheduler }) => scheduler)).toEqual(['pard', 'room-first']);
-    for (const { scheduler, weightedDropRate } of rows) {
-      const { schedulers, ...asked } = ASKED;
-      const { report } = await simulatePlan(at('priorities.json'), {
-        ...asked,
-        scheduler,
-        priorities: PRIORITIES,
-      });
-      const rate = report.priorities!.weightedDropRate!;
-      expect(rate).toBeGreaterThan(0);
-      expect(weightedDropRate).toEqual({ mean: rate, low: rate, high: rate });
-    }
-    expect((await loadArtifact(output, ['scheduler-comparison'])).value.rows).toEqual(rows);
-  });
+  inWholeRun(
+    'gives each the weighted drop rate that a simulation under it has, and says what requests weigh',
+    async () => {
+      const output = at('comparison.json');
+      const { rows, priorities } = await compared('priorities.json', { priorities: PRIORITIES, output });
+      expect(priorities).toEqual([
+        { priority: 1, share: 0.2, weight: 10 },
+        { priority: 2, share: 0.8, weight: 1 },
+      ]);
+      expect(rows.map(({ scheduler }) => scheduler)).toEqual(['pard', 'room-first']);
+      for (const { scheduler, weightedDropRate } of rows) {
+        const { schedulers, ...asked } = ASKED;
+        const { report } = await simulatePlan(at('priorities.json'), {
+          ...asked,
+          scheduler,
+          priorities: PRIORITIES,
+        });
+        const rate = report.priorities!.weightedDropRate!;
+        expect(rate).toBeGreaterThan(0);
+        expect(weightedDropRate).toEqual({ mean: rate, low: rate, high: rate });
+      }
+      expect((await loadArtifact(output, ['scheduler-comparison'])).value.rows).toEqual(rows);
+    },
+  );
 
   it('multiplies the weights of applications with those of priorities, or has them alone', async () => {
     const { rows, priorities } = await compared('both.json');

@@ -10,7 +10,7 @@ import { uniformAt } from '../../src/random/index.js';
 import type { RunningServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';
 import { drawnLevels } from '../../src/workload/index.js';
-import { whole } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 import { serveBundle, twoPartitions } from '../runtime/tiny-bundle.js';
 
 const WEIGHTS: Readonly<Record<number, number>> = { 1: 10, 3: 2 };
@@ -104,19 +104,22 @@ describe('a load with priorities on a server', () => {
     await loadArtifact(at('verification.json'), ['verification']);
   });
 
-  it('change neither the times nor the inputs of requests, and are left out where none are asked for', async () => {
-    const { priorities, ...asked } = ASKED;
-    const plain = await loadServer(server.url, asked);
-    expect(plain.sends).toEqual(load.sends);
-    expect(plain).not.toHaveProperty('priorities');
-    const before = log.length;
-    const json = await loadServer(server.url, { ...ASKED, durationS: 0.4, tensors: 'json' });
-    const weights = log
-      .slice(before)
-      .filter(([word]) => word === 'arrived')
-      .map((entry) => Number(entry[5] ?? 1));
-    expect(timesOf(weights)).toEqual(timesOf(drawn(json.sent).map((priority) => WEIGHTS[priority] ?? 1)));
-  });
+  inWholeRun(
+    'change neither the times nor the inputs of requests, and are left out where none are asked for',
+    async () => {
+      const { priorities, ...asked } = ASKED;
+      const plain = await loadServer(server.url, asked);
+      expect(plain.sends).toEqual(load.sends);
+      expect(plain).not.toHaveProperty('priorities');
+      const before = log.length;
+      const json = await loadServer(server.url, { ...ASKED, durationS: 0.4, tensors: 'json' });
+      const weights = log
+        .slice(before)
+        .filter(([word]) => word === 'arrived')
+        .map((entry) => Number(entry[5] ?? 1));
+      expect(timesOf(weights)).toEqual(timesOf(drawn(json.sent).map((priority) => WEIGHTS[priority] ?? 1)));
+    },
+  );
 
   it('are refused with every fault, drawn or from a trace', async () => {
     await expect(loadServer(server.url, { priorities: '1=0.5', rps: 0, durationS: 1 })).rejects.toThrow(

@@ -5,7 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, profileModelFile, serveBundle } from '../../src/api/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { WHOLE } from '../cases.js';
+import { inWholeRun, WHOLE } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { makeBatchesCheap, ONE_CPU } from '../specs/specs.js';
 
@@ -68,18 +68,21 @@ describe('a model whose input has sizes of −1', () => {
     return profiledOnce;
   }
 
-  it('is refused with the names of the sizes that must be given, and is taken with them', async () => {
-    await expect(profileAt(undefined)).rejects.toThrow(
-      /dimension x\.2 is not given[\s\S]*dimension x\.3 is not given\nGive `dim` x\.2=<size> `dim` x\.3=<size>\./,
-    );
-    const { profile } = await profiled();
-    expect(profile.model).toMatchObject({
-      dims: dim,
-      inputs: [{ name: 'x', shape: [1, 3, SIZE, SIZE], batchAxis: 0 }],
-      outputs: [{ name: 'y', shape: [1, 2], batchAxis: 0 }],
-    });
-    expect(profile.model.fixedBatch).toBeUndefined();
-  });
+  inWholeRun(
+    'is refused with the names of the sizes that must be given, and is taken with them',
+    async () => {
+      await expect(profileAt(undefined)).rejects.toThrow(
+        /dimension x\.2 is not given[\s\S]*dimension x\.3 is not given\nGive `dim` x\.2=<size> `dim` x\.3=<size>\./,
+      );
+      const { profile } = await profiled();
+      expect(profile.model).toMatchObject({
+        dims: dim,
+        inputs: [{ name: 'x', shape: [1, 3, SIZE, SIZE], batchAxis: 0 }],
+        outputs: [{ name: 'y', shape: [1, 2], batchAxis: 0 }],
+      });
+      expect(profile.model.fixedBatch).toBeUndefined();
+    },
+  );
 
   it('is cut, deployed and served, and answers as the original does', async () => {
     await profiled();

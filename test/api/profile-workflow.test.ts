@@ -6,6 +6,7 @@ import { GraphBuilder } from '../../examples/models/graph.js';
 import { profileWorkflow, refuseWorkflow, specKind } from '../../src/api/index.js';
 import { loadRuns } from '../../src/artifacts/index.js';
 import { InputError, MissingError, type Run } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 import { npy } from '../samples/numpy-files.js';
 
 const WIDTH = 2;
@@ -95,7 +96,7 @@ async function faultsOf(work: Promise<unknown>): Promise<string[]> {
 }
 
 describe('profileWorkflow()', () => {
-  it('records what a program calls for each sample, with what it had read before', async () => {
+  inWholeRun('records what a program calls for each sample, with what it had read before', async () => {
     const { recorded, warnings } = await sampled();
     const runs = await runsIn('runs.jsonl');
     const firsts = [3, 1.5, -4, 100];
@@ -144,7 +145,7 @@ describe('profileWorkflow()', () => {
     expect(runs.map(({ application }) => application)).toEqual(['other', ...Array(4).fill('halved')]);
   });
 
-  it('writes the runs where an output says', async () => {
+  inWholeRun('writes the runs where an output says', async () => {
     const { recorded } = await sampled({ output: at('elsewhere.jsonl') });
     expect(recorded?.runs).toBe(at('elsewhere.jsonl'));
     expect(await runsIn('elsewhere.jsonl')).toHaveLength(4);

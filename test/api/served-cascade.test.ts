@@ -283,34 +283,37 @@ describe('a cascade of three models on two executors', () => {
     });
   });
 
-  it('asks its models in the order of the gear in force, and its counters add up for 24 clients', async () => {
-    const turn = (plan: GearPlan) => {
-      const step = { visits: 1, minQueue: 1, loadShares: [1] };
-      const cascade = [
-        { ...step, stage: 'large', threshold: thresholdOf(2) },
-        { ...step, stage: 'middle', threshold: thresholdOf(1) },
-        { ...step, stage: 'small' },
-      ];
-      plan.gears[0] = { ...plan.gears[0]!, cascade };
-    };
-    await served({ lowRps: 1e4, change: turn, policy: ['drop=never'] }, async (server, plan) => {
-      const clients = Array.from({ length: 24 }, async (_, client) => {
-        for (const round of [0, 1]) {
-          const rows = [0, 3, 6, 9].map((image) => (client + 5 * round + image) % IMAGES);
-          const answerers = rows.map((image) => answererOf(plan, 0, image));
-          const { outputs, parameters } = await inferred(server, rows);
-          expect(parameters.answered_by).toEqual(answerers.map((model) => NAMES[model]));
-          const all = rows.flatMap((image, i) => [...logits[answerers[i]!]![image]!]);
-          expect(isNear(outputs[0]!.data, Float32Array.from(all))).toBe(true);
-        }
+  inWholeRun(
+    'asks its models in the order of the gear in force, and its counters add up for 24 clients',
+    async () => {
+      const turn = (plan: GearPlan) => {
+        const step = { visits: 1, minQueue: 1, loadShares: [1] };
+        const cascade = [
+          { ...step, stage: 'large', threshold: thresholdOf(2) },
+          { ...step, stage: 'middle', threshold: thresholdOf(1) },
+          { ...step, stage: 'small' },
+        ];
+        plan.gears[0] = { ...plan.gears[0]!, cascade };
+      };
+      await served({ lowRps: 1e4, change: turn, policy: ['drop=never'] }, async (server, plan) => {
+        const clients = Array.from({ length: 24 }, async (_, client) => {
+          for (const round of [0, 1]) {
+            const rows = [0, 3, 6, 9].map((image) => (client + 5 * round + image) % IMAGES);
+            const answerers = rows.map((image) => answererOf(plan, 0, image));
+            const { outputs, parameters } = await inferred(server, rows);
+            expect(parameters.answered_by).toEqual(answerers.map((model) => NAMES[model]));
+            const all = rows.flatMap((image, i) => [...logits[answerers[i]!]![image]!]);
+            expect(isNear(outputs[0]!.data, Float32Array.from(all))).toBe(true);
+          }
+        });
+        await Promise.all(clients);
+        const text = await server.metricsText();
+        expectPartsAddUp(text);
+        expect(metricOf(text, 'nv_inference_count')).toBe(24 * 2 * 4);
+        expect(metricOf(text, 'nv_inference_exec_count')).toBe(metricOf(text, 'inferplan_batch_size_count'));
       });
-      await Promise.all(clients);
-      const text = await server.metricsText();
-      expectPartsAddUp(text);
-      expect(metricOf(text, 'nv_inference_count')).toBe(24 * 2 * 4);
-      expect(metricOf(text, 'nv_inference_exec_count')).toBe(metricOf(text, 'inferplan_batch_size_count'));
-    });
-  });
+    },
+  );
 
   inWholeRun('answers by the same models where batches are handed ahead', async () => {
     const options = { lowRps: 1e4, scheduler: 'reactive', policy: ['drop=never'] } as const;

@@ -191,33 +191,36 @@ interface InferAnswer {
 }
 
 describe('a pipeline of five models on two executors, one of which holds three', () => {
-  it('answers every request as the models do by hand, at the planned rate and at three times that', async () => {
-    const { models, stages } = await deployed();
-    expect(stages?.map(({ name }) => name)).toEqual(['detect', 'clean', 'sharpen', 'count', 'tag']);
-    expect(models[0]?.outputs.map(({ name }) => name)).toEqual([OUT.count(), OUT.tag()]);
-    expect(new Set(expected.map((outputs) => Object.keys(outputs).length))).toEqual(new Set([1, 2]));
-    await served({}, async (server) => {
-      expect(server.executorPids()).toHaveLength(2);
-      const options = { durationS: cases(whole(0.4, 2), 6), seed: 1, inputs: inputs(), check };
-      const planned = await loadServer(server.url, { ...options, rps: PLANNED_RPS });
-      expect(planned).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: planned.sent });
-      const more = await loadServer(server.url, { ...options, rps: 3 * PLANNED_RPS });
-      expect(more.sent).toBeGreaterThan(2 * planned.sent);
-      expect(more.failures).toEqual({});
-      expect(more.inTime + more.late + more.dropped).toBe(more.sent);
-      const text = await server.metricsText();
-      const outcomes = [...text.matchAll(/^inferplan_outcomes_total\{.*\} (\d+)/gm)];
-      expect(outcomes.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(planned.sent + more.sent);
-      expectPartsAddUp(text);
-      // A request never ends with detect: of clean and sharpen, one always follows.
-      const lines = text.split('\n').filter((line) => /_size_count\{.*stage="(count|tag)"/.test(line));
-      expect(lines).toHaveLength(2);
-      const batches = metricOf(lines.join('\n'), 'inferplan_batch_size_count');
-      expect(metricOf(text, 'nv_inference_exec_count')).toBe(batches);
-      expect(text).toMatch(/inferplan_batch_size_count\{.*stage="sharpen"\} [1-9]/);
-      expect(text).toMatch(new RegExp(`^nv_inference_count\\{.*\\} ${planned.sent + more.answered}$`, 'm'));
-    });
-  });
+  inWholeRun(
+    'answers every request as the models do by hand, at the planned rate and at three times that',
+    async () => {
+      const { models, stages } = await deployed();
+      expect(stages?.map(({ name }) => name)).toEqual(['detect', 'clean', 'sharpen', 'count', 'tag']);
+      expect(models[0]?.outputs.map(({ name }) => name)).toEqual([OUT.count(), OUT.tag()]);
+      expect(new Set(expected.map((outputs) => Object.keys(outputs).length))).toEqual(new Set([1, 2]));
+      await served({}, async (server) => {
+        expect(server.executorPids()).toHaveLength(2);
+        const options = { durationS: cases(whole(0.4, 2), 6), seed: 1, inputs: inputs(), check };
+        const planned = await loadServer(server.url, { ...options, rps: PLANNED_RPS });
+        expect(planned).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: planned.sent });
+        const more = await loadServer(server.url, { ...options, rps: 3 * PLANNED_RPS });
+        expect(more.sent).toBeGreaterThan(2 * planned.sent);
+        expect(more.failures).toEqual({});
+        expect(more.inTime + more.late + more.dropped).toBe(more.sent);
+        const text = await server.metricsText();
+        const outcomes = [...text.matchAll(/^inferplan_outcomes_total\{.*\} (\d+)/gm)];
+        expect(outcomes.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(planned.sent + more.sent);
+        expectPartsAddUp(text);
+        // A request never ends with detect: of clean and sharpen, one always follows.
+        const lines = text.split('\n').filter((line) => /_size_count\{.*stage="(count|tag)"/.test(line));
+        expect(lines).toHaveLength(2);
+        const batches = metricOf(lines.join('\n'), 'inferplan_batch_size_count');
+        expect(metricOf(text, 'nv_inference_exec_count')).toBe(batches);
+        expect(text).toMatch(/inferplan_batch_size_count\{.*stage="sharpen"\} [1-9]/);
+        expect(text).toMatch(new RegExp(`^nv_inference_count\\{.*\\} ${planned.sent + more.answered}$`, 'm'));
+      });
+    },
+  );
 
   inWholeRun(
     'loses no request and answers none wrong while its executors are killed, and its log replays',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, serveBundle, validateFiles } from '../../src/api/index.js';
 import { saveArtifact, sha256OfFile } from '../../src/artifacts/index.js';
 import type { Bundle, DeployTarget, InputFile, Profile, WorkflowPlan } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 import { byHand, COMPONENTS, modelOf, PROGRAM, tinyPlan } from '../runtime/workflow/workflow-bundle.js';
 
 let folder: string;
@@ -77,7 +78,7 @@ describe('deployPlan(), of workflows,', () => {
     expect(await readFile(at('bundle/programs/loop/limit.mjs'), 'utf8')).toContain('LIMIT');
   });
 
-  it('writes a bundle that is served', async () => {
+  inWholeRun('writes a bundle that is served', async () => {
     await deployed();
     const server = await serveBundle(at('bundle'), { port: 0 });
     try {
@@ -101,7 +102,7 @@ describe('deployPlan(), of workflows,', () => {
     ]);
   });
 
-  it('replaces a bundle of its own, and no other folder', async () => {
+  inWholeRun('replaces a bundle of its own, and no other folder', async () => {
     await deployed();
     await deployed();
     await writeFile(at('bundle/programs/loop/mine.txt'), 'mine');

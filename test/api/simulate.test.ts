@@ -27,7 +27,7 @@ import { windowFaults } from '../../src/simulation/length-faults.js';
 import { runSimulation } from '../../src/simulation/run.js';
 import { prepareSimulation } from '../../src/simulation/setup.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { whole } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 import { affine, planOf } from '../serving/plans.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
@@ -105,7 +105,7 @@ function outcomes({ inTime, late, dropped, failed }: SimulatedRequests): number 
 }
 
 describe('simulatePlan()', () => {
-  it('writes a valid report from the plan alone, in which every request has an outcome', async () => {
+  inWholeRun('writes a valid report from the plan alone, in which every request has an outcome', async () => {
     const output = join(folder, 'report.json');
     const { report, warnings } = await simulatePlan(EXAMPLE, { output });
     expect(warnings).toEqual([]);
@@ -276,7 +276,7 @@ describe('simulatePlan()', () => {
     );
   });
 
-  it('runs every scheduler, and reports all its choices', async () => {
+  inWholeRun('runs every scheduler, and reports all its choices', async () => {
     const names = ['reservation', 'reactive', 'stage-local', 'fifo', 'inferline'];
     const policies = await Promise.all(
       names.map(async (scheduler) => {
@@ -406,7 +406,7 @@ describe('simulatePlan()', () => {
     expect(shared.workload.spread).toBeUndefined();
   });
 
-  it('warns of the time without arrivals when a trace ends before the duration', async () => {
+  inWholeRun('warns of the time without arrivals when a trace ends before the duration', async () => {
     const traces = [join(folder, 'short.csv')];
     await writeFile(traces[0]!, 'arrival_s\n0.5\n0.6\n0.7\n0.8\n1.5\n');
     const { warnings } = await simulatePlan(EXAMPLE, { traces, duration: 4 });
@@ -666,19 +666,24 @@ describe('simulatePlan() with a policy file', () => {
     return path;
   };
 
-  it('runs what the file says, as if by single choices, and names the file among the inputs', async () => {
-    const plan = await planFile(PAIR);
-    const path = await policyFile('scheduler: fifo\ndrop: { kind: full-batch, share: 0.5 }\nslackNs: 7\n');
-    const { report } = await simulatePlan(plan, lasting({ policy: [path] }));
-    const policy = ['drop=full-batch', 'drop.share=0.5', 'slackNs=7'];
-    const { report: single } = await simulatePlan(plan, lasting({ scheduler: 'fifo', policy }));
-    expect({ ...report, inputs: [] }).toEqual({ ...single, inputs: [] });
-    expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'policy']);
-    expect(report.inputs?.[1]?.sha256).toBe(sha256Of(await readFile(path)));
-    const sweep = await sweepPlan(plan, { policy: [path], duration: 1, sweep: 'load=0.5..1:2' });
-    expect(sweep.scheduler).toEqual(report.scheduler);
-    expect(await validateFiles([path])).toEqual([{ path, ok: true, what: 'policy of fifo: drop, slackNs' }]);
-  });
+  inWholeRun(
+    'runs what the file says, as if by single choices, and names the file among the inputs',
+    async () => {
+      const plan = await planFile(PAIR);
+      const path = await policyFile('scheduler: fifo\ndrop: { kind: full-batch, share: 0.5 }\nslackNs: 7\n');
+      const { report } = await simulatePlan(plan, lasting({ policy: [path] }));
+      const policy = ['drop=full-batch', 'drop.share=0.5', 'slackNs=7'];
+      const { report: single } = await simulatePlan(plan, lasting({ scheduler: 'fifo', policy }));
+      expect({ ...report, inputs: [] }).toEqual({ ...single, inputs: [] });
+      expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'policy']);
+      expect(report.inputs?.[1]?.sha256).toBe(sha256Of(await readFile(path)));
+      const sweep = await sweepPlan(plan, { policy: [path], duration: 1, sweep: 'load=0.5..1:2' });
+      expect(sweep.scheduler).toEqual(report.scheduler);
+      expect(await validateFiles([path])).toEqual([
+        { path, ok: true, what: 'policy of fifo: drop, slackNs' },
+      ]);
+    },
+  );
 
   it('refuses its faults with those of the options, and pools that the plan lacks', async () => {
     const plan = await planFile(PAIR);
@@ -913,7 +918,7 @@ describe('simulatePlan() refuses', () => {
 });
 
 describe('sweepPlan()', () => {
-  it('gives the points asked for, and the largest loads, to a hundredth, that hold', async () => {
+  inWholeRun('gives the points asked for, and the largest loads, to a hundredth, that hold', async () => {
     const path = await planFile(PAIR);
     const output = join(folder, 'sweep.json');
     const sweep = await sweepPlan(path, { sweep: 'load=0.6..2:8', duration: 4, output });

@@ -40,7 +40,7 @@ async function simulated(...options: string[]): Promise<SimulationReport> {
 const RISE = ['--phase', '10s,rps=600', '--phase', '20s,rps=1200', '--windows', '10s'];
 
 describe('a pipeline with a tuner', () => {
-  it('has the tuner and the envelope of its sample in its plan, which is confirmed', async () => {
+  inWholeRun('has the tuner and the envelope of its sample in its plan, which is confirmed', async () => {
     const {
       serving,
       envelope = [],
@@ -102,7 +102,7 @@ describe('a pipeline with a tuner', () => {
     },
   );
 
-  it('is served with every tuner, each request once', async () => {
+  inWholeRun('is served with every tuner, each request once', async () => {
     await solved(() => undefined);
     for (const tuner of ['coarse', 'ds2', 'hpa', 'kpa', 'by-rate', 'oracle']) {
       const { overall, scheduler } = await simulated(...RISE, '--tuner', tuner);
@@ -111,7 +111,7 @@ describe('a pipeline with a tuner', () => {
     }
   });
 
-  it('shows in the timeline how long devices come up and are in use', async () => {
+  inWholeRun('shows in the timeline how long devices come up and are in use', async () => {
     await solved(() => undefined);
     await simulatePlan(at('plan.json'), {
       tuner: 'inferline',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkFolder, makeFolderWhole, writeWhole } from '../../src/artifacts/index.js';
 import { InputError } from '../../src/formats/index.js';
+import { describeInWholeRun } from '../cases.js';
 
 let parent: string;
 const at = (name: string): string => join(parent, name);
@@ -100,7 +101,7 @@ describe('makeFolderWhole()', () => {
   });
 });
 
-describe('writeWhole()', () => {
+describeInWholeRun('writeWhole()', () => {
   it('removes the leftovers of a killed process of the same file', async () => {
     await writeFile(at(`.p.json.${deadPid()}.tmp`), 'half');
     await writeWhole(at('p.json'), 'whole');

@@ -3,6 +3,7 @@ import { parseArtifact } from '../../src/artifacts/load.js';
 import { completeSchema } from '../../src/artifacts/schema-text.js';
 import { ARTIFACT_KINDS, type ArtifactKind } from '../../src/formats/artifact-kinds.js';
 import type { InputError } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 
 interface Schema {
   readonly $ref?: string;
@@ -204,7 +205,7 @@ describe('chosenArm()', () => {
     expect(tried).toBeGreaterThan(200);
   });
 
-  it('brings only the fault of a key that is unknown or lacking in any alternative', () => {
+  inWholeRun('brings only the fault of a key that is unknown or lacking in any alternative', () => {
     for (const { kind, doc, at } of cases)
       for (const place of doc.under(at)) {
         const { properties, required = [], additionalProperties } = doc.schemas.get(place) as Schema;

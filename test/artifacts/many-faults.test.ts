@@ -10,6 +10,7 @@ import { MOST_JSON_VALUES, MOST_YAML_MARKS, tooLargeJson } from '../../src/forma
 import { ToldFaults } from '../../src/formats/told-faults.js';
 import { formatOfFiles } from '../../src/profiler/import-format.js';
 import { parseTrace } from '../../src/workload/trace-reader.js';
+import { inWholeRun } from '../cases.js';
 
 /** refusal gives the message about a text that cannot be read. */
 function refusal(text: string, path: string): string {
@@ -52,7 +53,7 @@ it('a validator keeps as many errors of a long list as of a short one, and count
   expect(Number(more)).toBeLessThan(8 * 20_000 + MOST_FAULTS);
 });
 
-it('counted errors are as many as a validator finds that keeps all of them', () => {
+inWholeRun('counted errors are as many as a validator finds that keeps all of them', () => {
   const schema = {
     definitions: {
       entry: {

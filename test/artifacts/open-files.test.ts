@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FilesRead } from '../../src/artifacts/index.js';
 import { MOST_OPEN, whileOpen } from '../../src/artifacts/open-files.js';
+import { inWholeRun } from '../cases.js';
 
 const MANY = 300;
 
@@ -43,7 +44,7 @@ describe('whileOpen()', () => {
   });
 });
 
-it('more files than a process may have open are read side by side', async () => {
+inWholeRun('more files than a process may have open are read side by side', async () => {
   const names = Array.from({ length: MANY }, (_, i) => `${i}.json`);
   const command = `ulimit -n 100; exec "$0" "$@"`;
   const main = join(process.cwd(), 'dist/bundle/cli/main.js');

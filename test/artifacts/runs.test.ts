@@ -17,6 +17,7 @@ import {
   writeWhole,
 } from '../../src/artifacts/index.js';
 import { fault, InputError, MissingError, type Run, sha256Of, ToldFaults } from '../../src/formats/index.js';
+import { inWholeRun } from '../cases.js';
 
 let folder: string;
 const at = (name: string) => join(folder, name);
@@ -341,20 +342,23 @@ describe('eachRun()', () => {
     await expect(asOneRun(() => eachRun(path, aborting(whole)), whole.signal)).rejects.toBe(reason);
   });
 
-  it('reads lines whatever pieces they come in: random runs are what they were written as', async () => {
-    for (let seed = 0; seed < 20; seed++) {
-      const dice = new Dice(seed, 'runs');
-      const runs = Array.from({ length: 1 + dice.below(40) }, () => drawnRun(dice));
-      const end = dice.pick(['\n', '\r\n', '\n\n', ' \n']);
-      const path = await written(runs.map((run) => `${JSON.stringify(run)}${end}`).join(''));
-      const seen: Run[] = [];
-      const { count } = await eachRun(path, (run) => {
-        seen.push(run);
-        return [];
-      });
-      expect([seed, count, seen]).toEqual([seed, runs.length, runs]);
-    }
-  });
+  inWholeRun(
+    'reads lines whatever pieces they come in: random runs are what they were written as',
+    async () => {
+      for (let seed = 0; seed < 20; seed++) {
+        const dice = new Dice(seed, 'runs');
+        const runs = Array.from({ length: 1 + dice.below(40) }, () => drawnRun(dice));
+        const end = dice.pick(['\n', '\r\n', '\n\n', ' \n']);
+        const path = await written(runs.map((run) => `${JSON.stringify(run)}${end}`).join(''));
+        const seen: Run[] = [];
+        const { count } = await eachRun(path, (run) => {
+          seen.push(run);
+          return [];
+        });
+        expect([seed, count, seen]).toEqual([seed, runs.length, runs]);
+      }
+    },
+  );
 });
 
 /** drawnRun draws a run of up to 1,000 tasks, so that some lines are longer than what is read at once. */

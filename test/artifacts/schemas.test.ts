@@ -8,6 +8,7 @@ import { schemaModeline } from '../../src/artifacts/schema-modeline.js';
 import { schemaSource } from '../../src/artifacts/schema-text.js';
 import { schemaText } from '../../src/artifacts/schemas.js';
 import { ARTIFACT_KINDS, schemaId } from '../../src/formats/artifact-kinds.js';
+import { inWholeRun } from '../cases.js';
 
 const STRICT = { allowUnionTypes: true, strict: true, strictTypes: false, strictRequired: false };
 
@@ -52,7 +53,7 @@ describe.each(ARTIFACT_KINDS)('The schema of %s', (kind) => {
     }
   });
 
-  it('says the same as its file with the files that it names', () => {
+  inWholeRun('says the same as its file with the files that it names', () => {
     const linked = allLinked().getSchema(`file:///${kind}.schema.json`);
     const alone = compiled(kind);
     const paths = (validate: typeof alone | undefined, value: unknown) => {

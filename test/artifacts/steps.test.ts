@@ -6,6 +6,7 @@ import { streamOf } from '../../src/random/index.js';
 import { recordsOf } from '../../src/records/index.js';
 import { csvRequests } from '../../src/samples/csv-requests.js';
 import { drawnTrace, parseTrace, traceArrivals } from '../../src/workload/index.js';
+import { fewOf, inWholeRun } from '../cases.js';
 
 /** untilAborted does work in a run that is aborted in the first turn of the event loop. */
 function untilAborted(work: () => Promise<unknown>): Promise<unknown> {
@@ -73,11 +74,11 @@ describe('what is read or drawn at length', () => {
         ),
       ),
   };
-  it.each(Object.entries(LONG))('hears that its run is aborted: %s', async (_, work) => {
+  it.each(fewOf(Object.entries(LONG), 2))('hears that its run is aborted: %s', async (_, work) => {
     await expect(untilAborted(work)).rejects.toThrow(/aborted/);
   });
 
-  it('reads cells that cross its pieces as one step does', async () => {
+  inWholeRun('reads cells that cross its pieces as one step does', async () => {
     const text = Array.from({ length: 9000 }, (_, i) => `${i},"é,\n""${i}",${'x'.repeat(i % 40)}\r\n`).join(
       '',
     );
@@ -85,7 +86,7 @@ describe('what is read or drawn at length', () => {
     expect(await csvLines(text)).toEqual(smallCsvLines(text));
   });
 
-  it('reads a faulty text to the same faults as one step does', async () => {
+  inWholeRun('reads a faulty text to the same faults as one step does', async () => {
     for (const text of [
       '',
       '"',

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inLongRun } from '../cases.js';
+import { inLongRun, inWholeRun } from '../cases.js';
 import { PLAN_PROGRAM, plan } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('plan compare', () => {
-  it('shows a row for each mix, also for an infeasible one, and marks the frontier', async () => {
+  inWholeRun('shows a row for each mix, also for an infeasible one, and marks the frontier', async () => {
     const output = join(folder, 'mixes.json');
     const mixes = ['--mix', 'L4=4,P4=12', '--mix', 'L4=8', '--mix', 'P4=12'];
     const { code, stdout, stderr } = await plan(['compare', EXAMPLE, ...mixes, '-o', output]);

@@ -71,7 +71,7 @@ done`;
     ]);
   });
 
-  it('evaluates nothing of what is typed', () => {
+  inWholeRun('evaluates nothing of what is typed', () => {
     completed(HARMFUL);
     expect(ran()).toBe(false);
     expect(lines('plan', ['completion', 'bash']).join('\n')).not.toMatch(/\beval\b|compgen -W/);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gpuNode, madeList, rayNode } from '../api/init/nodes/index.js';
+import { inWholeRun } from '../cases.js';
 import { plan, planProcess, type Ran } from './plan.js';
 
 let folder: string;
@@ -42,7 +43,7 @@ describe('plan init --from-kubectl', () => {
     expect(new Set(placement.map((one: { class: string }) => one.class))).toEqual(new Set(['L4', 'P4']));
   });
 
-  it('begins a cluster that specs of profiles name with --use-cluster', async () => {
+  inWholeRun('begins a cluster that specs of profiles name with --use-cluster', async () => {
     const begun = ['init', 'pooled/detector.profile.json', '--use-cluster', 'nodes/cluster.yaml'];
     const { code, stdout } = await run(...begun, '-o', 'spec.yaml');
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^P4 +8 +1\/1$/m)]);
@@ -83,7 +84,7 @@ describe('plan init --from-kubectl', () => {
     expect(await readFile(at('mine.yaml'), 'utf8')).toContain('kind: cluster');
   });
 
-  it('reads stdin, JSON and YAML', async () => {
+  inWholeRun('reads stdin, JSON and YAML', async () => {
     const text = await readFile(at('nodes.json'), 'utf8');
     for (const input of [
       text,

@@ -11,7 +11,7 @@ import { mutateText } from '../../bench/fuzz/mutate-text.js';
 import { plan, type Ran } from '../../bench/fuzz/program.js';
 import { Dice } from '../../bench/seeded/dice.js';
 import { writeFamily } from '../cascade-specs.js';
-import { cases, whole } from '../cases.js';
+import { cases, inWholeRunOnly, whole } from '../cases.js';
 
 const SEED = 39;
 const project = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -115,16 +115,15 @@ const READ: readonly Read[] = [
     // Each confirmation of the plan searches it again.
     commands: ['validate spec.json', ...whole([], ['validate plan.json'])],
   },
-  {
-    folder: 'cascade',
-    file: 'plan.json',
-    changes: FEW,
-    commands: ['validate plan.json', ...whole([], ['diff plan.json plan.json', 'deploy plan.json -o out'])],
-  },
-  ...whole<Read[]>(
-    [],
-    [{ folder: 'cascade', file: 'spec.json', changes: FEW, commands: ['solve spec.json -o out.json'] }],
-  ),
+  ...inWholeRunOnly<Read>([
+    {
+      folder: 'cascade',
+      file: 'plan.json',
+      changes: FEW,
+      commands: ['validate plan.json', 'diff plan.json plan.json', 'deploy plan.json -o out'],
+    },
+    { folder: 'cascade', file: 'spec.json', changes: FEW, commands: ['solve spec.json -o out.json'] },
+  ]),
   {
     folder: 'load',
     file: 'uniform.json',

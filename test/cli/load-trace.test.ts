@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { fewOf } from '../cases.js';
+import { fewOf, inWholeRun } from '../cases.js';
 import { plan, type Ran } from './plan.js';
 
 /** The example's plan stands alone: beside its spec, each simulation would have it solved again. */
@@ -163,7 +163,7 @@ describe('plan load --trace', () => {
     ],
     [['--trace', 'segmenter=counts.csv', '--arrivals', 'uniform']],
   ];
-  it.each(fewOf(ASKED, 3))(
+  it.each(fewOf(ASKED, 1))(
     'sends the requests that plan simulate has under the same options: %j',
     async (args) => {
       const { code, stdout, stderr } = await load(...args, '--json');
@@ -219,7 +219,7 @@ describe('plan load --trace', () => {
     expect(asked).toEqual(['segmenter', 'segmenter', 'segmenter']);
   });
 
-  it('warns as plan simulate does where the trace ends before the duration', async () => {
+  inWholeRun('warns as plan simulate does where the trace ends before the duration', async () => {
     const args = ['--trace', 'short.csv', '--duration', '0.4s'];
     const { code, stderr } = await load(...args);
     expect(code).toBe(0);

@@ -91,30 +91,33 @@ describe('a spec without a plan', () => {
     readonly models: readonly Record<string, unknown>[];
   }
 
-  it('whose SLO is too short is explained by model and class, with the figures of the sentences', async () => {
-    const { code, stdout, stderr } = await run('solve', await spec('short.yaml', 'sloMs: 20'), '--explain');
-    expect(code).toBe(3);
-    const { status, reasons, models } = printed<Answer>('no-plan', stdout);
-    expect(status).toBe('infeasible');
-    const codes = reasons.map((reason) => reason.code);
-    expect(codes).toContain('slo-too-short');
-    expect(codes).toContain('class-too-slow');
-    for (const { text, code: of, ...figures } of reasons) {
-      expect(stderr).toContain(text);
-      expect(figures.model).toMatch(/^(detector|segmenter)$/);
-      const named = of === 'class-too-slow' ? [figures.latencyMs, figures.overMs] : [figures.leftMs];
-      for (const ms of named as number[]) expect(text).toContain(`${ms.toFixed(3)} ms`);
-    }
-    expect(models).toMatchObject([
-      {
-        name: 'detector',
-        sloMs: 20,
-        smallestFeasibleSloMs: expect.any(Number),
-        feasibleSloMs: expect.any(Number),
-      },
-      { name: 'segmenter', sloMs: 20 },
-    ]);
-  });
+  inWholeRun(
+    'whose SLO is too short is explained by model and class, with the figures of the sentences',
+    async () => {
+      const { code, stdout, stderr } = await run('solve', await spec('short.yaml', 'sloMs: 20'), '--explain');
+      expect(code).toBe(3);
+      const { status, reasons, models } = printed<Answer>('no-plan', stdout);
+      expect(status).toBe('infeasible');
+      const codes = reasons.map((reason) => reason.code);
+      expect(codes).toContain('slo-too-short');
+      expect(codes).toContain('class-too-slow');
+      for (const { text, code: of, ...figures } of reasons) {
+        expect(stderr).toContain(text);
+        expect(figures.model).toMatch(/^(detector|segmenter)$/);
+        const named = of === 'class-too-slow' ? [figures.latencyMs, figures.overMs] : [figures.leftMs];
+        for (const ms of named as number[]) expect(text).toContain(`${ms.toFixed(3)} ms`);
+      }
+      expect(models).toMatchObject([
+        {
+          name: 'detector',
+          sloMs: 20,
+          smallestFeasibleSloMs: expect.any(Number),
+          feasibleSloMs: expect.any(Number),
+        },
+        { name: 'segmenter', sloMs: 20 },
+      ]);
+    },
+  );
 
   it('whose GPUs are too few is reported with those that are free and those that are missing', async () => {
     const dear = await spec('dear.yaml', 'sloMs: 200, rps: 100000', 'planner: { objective: cost }\n');
@@ -140,7 +143,7 @@ networkGbps: 10
 `;
 
 describe('what a command prints with --json', () => {
-  it('is of its kind for plan devices', async () => {
+  inWholeRun('is of its kind for plan devices', async () => {
     printed('devices', (await run('devices', 'cpu:1', 'cuda:7')).stdout);
   });
 
@@ -171,19 +174,23 @@ describe('what a command prints with --json', () => {
     expect((await plan(['validate', at('comparison.json')])).stdout).toContain('comparison of 4 cases');
   });
 
-  it('is of its kind for plan simulate --schedulers, with choices and windows, and without requests', async () => {
-    // Away from its spec, the plan is not solved again.
-    await mkdir(at('alone'));
-    await copyFile(at('expected-plan.json'), at('alone/plan.json'));
-    const schedulers = whole('reservation,stage-local,pard,triton', 'all');
-    const few = ['simulate', 'alone/plan.json', '--schedulers', schedulers, '--windows', '1s'];
-    const { rows } = printed<{ rows: object[] }>(
-      'scheduler-comparison',
-      (await run(...few, '--duration', whole('1s', '2s'), '--runs', '2', '--policy', 'slackNs=1000')).stdout,
-    );
-    expect(rows.length).toBeGreaterThan(3);
-    printed('scheduler-comparison', (await run(...few, '--duration', '0.001ms')).stdout);
-  });
+  inWholeRun(
+    'is of its kind for plan simulate --schedulers, with choices and windows, and without requests',
+    async () => {
+      // Away from its spec, the plan is not solved again.
+      await mkdir(at('alone'));
+      await copyFile(at('expected-plan.json'), at('alone/plan.json'));
+      const schedulers = whole('reservation,stage-local,pard,triton', 'all');
+      const few = ['simulate', 'alone/plan.json', '--schedulers', schedulers, '--windows', '1s'];
+      const { rows } = printed<{ rows: object[] }>(
+        'scheduler-comparison',
+        (await run(...few, '--duration', whole('1s', '2s'), '--runs', '2', '--policy', 'slackNs=1000'))
+          .stdout,
+      );
+      expect(rows.length).toBeGreaterThan(3);
+      printed('scheduler-comparison', (await run(...few, '--duration', '0.001ms')).stdout);
+    },
+  );
 
   it('is of its kind for plan trace, for arrivals and for counts', async () => {
     printed('trace-description', (await run('trace', 'describe', 'times.csv', 'counts.csv')).stdout);

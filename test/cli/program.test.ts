@@ -10,6 +10,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isRepeatable } from '../../src/cli/options.js';
 import { buildProgram } from '../../src/cli/program.js';
+import { inWholeRun } from '../cases.js';
 import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
 const BUILD_MODEL = createRequire(import.meta.url).resolve('#dist/examples/models/build.js');
@@ -61,7 +62,7 @@ describe('plan', () => {
     }
   });
 
-  it('gives the same output from the built program as in this process', async () => {
+  inWholeRun('gives the same output from the built program as in this process', async () => {
     for (const args of [['--version'], ['solv', '--json'], ['solve', join(folder, 'none.yaml'), '--json']])
       expect(await planProcess(args)).toEqual(await plan(args));
   });
@@ -277,33 +278,36 @@ describe('plan', () => {
     expect(code).toBe(7);
   });
 
-  it('prints one document and exits with 130 when it is stopped before there is a result', async () => {
-    const model = join(folder, 'large.onnx');
-    await promisify(execFile)(process.execPath, [
-      BUILD_MODEL,
-      'mobilenetv2',
-      '--image',
-      '64',
-      '--out',
-      folder,
-    ]);
-    await rename(join(folder, 'mobilenetv2.onnx'), model);
-    const child = spawn(process.execPath, [PLAN_PROGRAM, 'partition', model, '--json']);
-    let stdout = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      stdout += chunk.toString('utf8');
-    });
-    let stderr = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString('utf8');
-    });
-    child.stderr.once('data', () => child.kill('SIGINT'));
-    const [code] = (await once(child, 'close')) as [number];
-    expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toMatchObject({
-      kind: 'error',
-      error: { code: 'interrupted', exitCode: 130, message: 'interrupted', faults: [] },
-    });
-    expect(stderr).toContain('interrupted before there was anything to keep\n');
-  });
+  inWholeRun(
+    'prints one document and exits with 130 when it is stopped before there is a result',
+    async () => {
+      const model = join(folder, 'large.onnx');
+      await promisify(execFile)(process.execPath, [
+        BUILD_MODEL,
+        'mobilenetv2',
+        '--image',
+        '64',
+        '--out',
+        folder,
+      ]);
+      await rename(join(folder, 'mobilenetv2.onnx'), model);
+      const child = spawn(process.execPath, [PLAN_PROGRAM, 'partition', model, '--json']);
+      let stdout = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        stdout += chunk.toString('utf8');
+      });
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        stderr += chunk.toString('utf8');
+      });
+      child.stderr.once('data', () => child.kill('SIGINT'));
+      const [code] = (await once(child, 'close')) as [number];
+      expect(code).toBe(130);
+      expect(JSON.parse(stdout)).toMatchObject({
+        kind: 'error',
+        error: { code: 'interrupted', exitCode: 130, message: 'interrupted', faults: [] },
+      });
+      expect(stderr).toContain('interrupted before there was anything to keep\n');
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { whole } from '../cases.js';
+import { inWholeRun, inWholeRunOnly } from '../cases.js';
 import { PLAN_PROGRAM } from './plan.js';
 
 const SPEC = fileURLToPath(new URL('../../examples/pooled/spec.yaml', import.meta.url));
@@ -44,11 +44,13 @@ function loadedBy(args: readonly string[]): string[][] {
 describe('the published program', () => {
   it.each<[args: string[], most: number, threads: number]>([
     [['--version'], 5, 1],
-    ...whole<[string[], number, number][]>([], [[['validate', 'plan.json'], 42, 1]]),
-    [['simulate', 'plan.json', '--duration', '1s'], 60, 1],
-    ...whole<[string[], number, number][]>([], [[['simulate', 'plan.json', '--duration', '100s'], 90, 2]]),
-    ...whole<[string[], number, number][]>([], [[['solve', SPEC], 60, 1]]),
-    [['solve', SPEC, '--time-limit', '60'], 90, 2],
+    [['validate', 'plan.json'], 42, 1],
+    ...inWholeRunOnly<[string[], number, number]>([
+      [['simulate', 'plan.json', '--duration', '1s'], 60, 1],
+      [['simulate', 'plan.json', '--duration', '100s'], 90, 2],
+      [['solve', SPEC], 60, 1],
+      [['solve', SPEC, '--time-limit', '60'], 90, 2],
+    ]),
   ])(
     'loads few files of its own, and starts a thread only where the work may be long: plan %j',
     (args, most, threads) => {
@@ -61,7 +63,7 @@ describe('the published program', () => {
     },
   );
 
-  it('says where in the sources a bug is, to who sets PLAN_DEBUG', () => {
+  inWholeRun('says where in the sources a bug is, to who sets PLAN_DEBUG', () => {
     writeFileSync(join(folder, 'broken.mjs'), BROKEN);
     const env = { NODE_OPTIONS: `--import ${pathToFileURL(join(folder, 'broken.mjs'))}` };
     const { code, stderr } = run(['validate', 'plan.json'], { ...env, PLAN_DEBUG: '1' });

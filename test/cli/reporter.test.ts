@@ -2,6 +2,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describeInWholeRun, inWholeRun } from '../cases.js';
 import { plan } from './plan.js';
 
 let folder: string;
@@ -63,7 +64,7 @@ describe('--reporter junit', () => {
     expect(stdout).toMatch(/<\/testsuites>\n$/);
   });
 
-  it('has a case for each scheduler that is compared, and for each load of a sweep', async () => {
+  inWholeRun('has a case for each scheduler that is compared, and for each load of a sweep', async () => {
     const args = ['simulate', 'expected-plan.json', '--duration', '1s', '--reporter', 'junit'];
     const compared = (await ran(...args, '--schedulers', 'room-first,fifo')).stdout;
     for (const name of ['room-first', 'fifo'])
@@ -92,7 +93,7 @@ describe('--reporter junit', () => {
   });
 });
 
-describe('a reporter', () => {
+describeInWholeRun('a reporter', () => {
   it('has the notes on the result, such as a class that no profile has', async () => {
     const cluster = await readFile(join(folder, 'cluster.yaml'), 'utf8');
     await writeFile(

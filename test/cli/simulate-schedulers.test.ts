@@ -95,7 +95,7 @@ describe('plan simulate --schedulers', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('--scheduler: is "nope"')]);
   });
 
-  it('compares what can serve a DAG', async () => {
+  inWholeRun('compares what can serve a DAG', async () => {
     const { code, stdout } = await plan([
       ...['simulate', PIPELINE, '--schedulers', 'all', '--duration', '1s', '--load', '1.3'],
     ]);

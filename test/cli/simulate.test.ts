@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FigureOverRuns, SimulationReport } from '../../src/formats/index.js';
-import { cases, WHOLE, whole } from '../cases.js';
+import { cases, inWholeRun, WHOLE, whole } from '../cases.js';
 import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
 const BESIDE_SPEC = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
@@ -50,32 +50,35 @@ describe('plan simulate', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('prints with --json what it writes with -o, except for the paths of the inputs, and the same bytes each time', async () => {
-    const output = join(folder, 'report.json');
-    const options = [
-      '--load',
-      '0.5',
-      '--duration',
-      '5s',
-      '--scheduler',
-      'stage-local',
-      '--policy',
-      'drop=hopeless',
-    ];
-    const json = await plan(['simulate', EXAMPLE, ...options, '--json']);
-    expect(json.code).toBe(0);
-    const shown = await plan(['simulate', EXAMPLE, ...options, '-o', output]);
-    expect(shown.stdout).toContain(`report: ${output}`);
-    const { inputs, ...printed } = JSON.parse(json.stdout) as Record<string, unknown>;
-    const { inputs: named, ...saved } = JSON.parse(await readFile(output, 'utf8')) as typeof printed;
-    expect(saved).toEqual(printed);
-    expect([inputs, named]).toMatchObject([[{ role: 'plan' }], [{ role: 'plan' }]]);
-    if (!WHOLE) return;
-    const elsewhere = { ...process.env, TZ: 'Asia/Tokyo', LC_ALL: 'de_DE.UTF-8' };
-    const again = await planProcess(['simulate', EXAMPLE, ...options, '--json'], { env: elsewhere });
-    expect(again.stdout).toBe(json.stdout);
-    expect((await plan(['validate', output])).stdout).toContain('simulation report of detector, segmenter');
-  });
+  inWholeRun(
+    'prints with --json what it writes with -o, except for the paths of the inputs, and the same bytes each time',
+    async () => {
+      const output = join(folder, 'report.json');
+      const options = [
+        '--load',
+        '0.5',
+        '--duration',
+        '5s',
+        '--scheduler',
+        'stage-local',
+        '--policy',
+        'drop=hopeless',
+      ];
+      const json = await plan(['simulate', EXAMPLE, ...options, '--json']);
+      expect(json.code).toBe(0);
+      const shown = await plan(['simulate', EXAMPLE, ...options, '-o', output]);
+      expect(shown.stdout).toContain(`report: ${output}`);
+      const { inputs, ...printed } = JSON.parse(json.stdout) as Record<string, unknown>;
+      const { inputs: named, ...saved } = JSON.parse(await readFile(output, 'utf8')) as typeof printed;
+      expect(saved).toEqual(printed);
+      expect([inputs, named]).toMatchObject([[{ role: 'plan' }], [{ role: 'plan' }]]);
+      if (!WHOLE) return;
+      const elsewhere = { ...process.env, TZ: 'Asia/Tokyo', LC_ALL: 'de_DE.UTF-8' };
+      const again = await planProcess(['simulate', EXAMPLE, ...options, '--json'], { env: elsewhere });
+      expect(again.stdout).toBe(json.stdout);
+      expect((await plan(['validate', output])).stdout).toContain('simulation report of detector, segmenter');
+    },
+  );
 
   it('exits with 6 below --fail-under, and with 0 at it', async () => {
     const run = (share: string) =>
@@ -105,43 +108,46 @@ describe('plan simulate', () => {
     ]);
   });
 
-  it('gives confidence intervals of several runs, and judges --fail-under by their lower ends', async () => {
-    const run = (...more: string[]) =>
-      plan(['simulate', EXAMPLE, '--duration', DURATION, '--runs', '4', '--seed', '3', ...more]);
-    const { runs, overall } = JSON.parse((await run('--json')).stdout) as SimulationReport;
-    const alone: number[] = [];
-    for (const seed of ['3', '4', '5', '6']) {
-      const one = await plan(['simulate', EXAMPLE, '--duration', DURATION, '--seed', seed, '--json']);
-      alone.push((JSON.parse(one.stdout) as SimulationReport).overall.attainment as number);
-    }
-    const { mean, least, most, low, high } = runs!.overall.attainment as FigureOverRuns;
-    expect(overall.attainment).toBe(alone[0]);
-    expect(mean).toBeCloseTo(
-      alone.reduce((sum, one) => sum + one / 4, 0),
-      12,
-    );
-    expect([least, most]).toEqual([Math.min(...alone), Math.max(...alone)]);
-    expect(low).toBeLessThan(least);
-    const between = ((low + mean) / 2).toFixed(6);
-    const missed = await run('--fail-under', between);
-    expect(missed.code).toBe(6);
-    const judged = JSON.parse((await run('--fail-under', between, '--json')).stdout) as SimulationReport;
-    expect(judged.checks?.[0]).toEqual({
-      what: 'attainment',
-      threshold: Number(between),
-      value: mean,
-      low,
-      held: false,
-    });
-    expect(missed.stderr).toMatch(
-      /^error: Attainment is 9\d\.?\d* % or more with 95 % confidence, below 9\d\.?\d* % \(mean 9\d\.?\d* % of 4 runs\)$/m,
-    );
-    expect(missed.stdout).toMatch(/^4 runs +attainment +95 % interval +least/m);
-    expect((await run('--fail-under', '0.5')).code).toBe(0);
-    expect(high).toBeLessThanOrEqual(1);
-    const none = await plan(['simulate', EXAMPLE, '--runs', '1001']);
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--runs: is 1001; it must be')]);
-  });
+  inWholeRun(
+    'gives confidence intervals of several runs, and judges --fail-under by their lower ends',
+    async () => {
+      const run = (...more: string[]) =>
+        plan(['simulate', EXAMPLE, '--duration', DURATION, '--runs', '4', '--seed', '3', ...more]);
+      const { runs, overall } = JSON.parse((await run('--json')).stdout) as SimulationReport;
+      const alone: number[] = [];
+      for (const seed of ['3', '4', '5', '6']) {
+        const one = await plan(['simulate', EXAMPLE, '--duration', DURATION, '--seed', seed, '--json']);
+        alone.push((JSON.parse(one.stdout) as SimulationReport).overall.attainment as number);
+      }
+      const { mean, least, most, low, high } = runs!.overall.attainment as FigureOverRuns;
+      expect(overall.attainment).toBe(alone[0]);
+      expect(mean).toBeCloseTo(
+        alone.reduce((sum, one) => sum + one / 4, 0),
+        12,
+      );
+      expect([least, most]).toEqual([Math.min(...alone), Math.max(...alone)]);
+      expect(low).toBeLessThan(least);
+      const between = ((low + mean) / 2).toFixed(6);
+      const missed = await run('--fail-under', between);
+      expect(missed.code).toBe(6);
+      const judged = JSON.parse((await run('--fail-under', between, '--json')).stdout) as SimulationReport;
+      expect(judged.checks?.[0]).toEqual({
+        what: 'attainment',
+        threshold: Number(between),
+        value: mean,
+        low,
+        held: false,
+      });
+      expect(missed.stderr).toMatch(
+        /^error: Attainment is 9\d\.?\d* % or more with 95 % confidence, below 9\d\.?\d* % \(mean 9\d\.?\d* % of 4 runs\)$/m,
+      );
+      expect(missed.stdout).toMatch(/^4 runs +attainment +95 % interval +least/m);
+      expect((await run('--fail-under', '0.5')).code).toBe(0);
+      expect(high).toBeLessThanOrEqual(1);
+      const none = await plan(['simulate', EXAMPLE, '--runs', '1001']);
+      expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--runs: is 1001; it must be')]);
+    },
+  );
 
   it('takes a load in phases, but not for a sweep', async () => {
     const phases = ['--phase', '5s,load=0.2', '--phase', '5s,load=0.8,over=2s'];
@@ -162,7 +168,7 @@ describe('plan simulate', () => {
     expect(traceEvents.filter(({ ph }) => ph === 'X').length).toBeGreaterThan(300);
   });
 
-  it('sweeps loads and finds the largest that holds', async () => {
+  inWholeRun('sweeps loads and finds the largest that holds', async () => {
     const output = join(folder, 'sweep.json');
     const { code, stdout } = await plan([
       'simulate',

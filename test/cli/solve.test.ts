@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WHOLE } from '../cases.js';
+import { inWholeRun, WHOLE } from '../cases.js';
 import { plan } from './plan.js';
 
 const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
@@ -14,21 +14,24 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('plan solve', () => {
-  it('shows with --explain what binds, what GPUs are worth and which SLOs change the plan, in JSON too', async () => {
-    const { code, stdout } = await plan(['solve', EXAMPLE, '--explain']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /binding: the devices of L4, the devices of P4, the SLO of detector \(better from [\d.]+ ms on\)/,
-    );
-    expect(stdout).toMatch(/^L4 +4 of 4 +\+20\.3 +\+14\.2 +-27\.6$/m);
-    expect(stdout).toMatch(/^detector +120 +69\.8 +72\.0 +116\.286 ms/m);
-    if (!WHOLE) return;
-    const json = await plan(['solve', EXAMPLE, '--explain', '--json']);
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      kind: 'pooled-plan',
-      explanation: { complete: true, classes: [{ name: 'L4', binds: true }, { name: 'P4' }] },
-    });
-  });
+  inWholeRun(
+    'shows with --explain what binds, what GPUs are worth and which SLOs change the plan, in JSON too',
+    async () => {
+      const { code, stdout } = await plan(['solve', EXAMPLE, '--explain']);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(
+        /binding: the devices of L4, the devices of P4, the SLO of detector \(better from [\d.]+ ms on\)/,
+      );
+      expect(stdout).toMatch(/^L4 +4 of 4 +\+20\.3 +\+14\.2 +-27\.6$/m);
+      expect(stdout).toMatch(/^detector +120 +69\.8 +72\.0 +116\.286 ms/m);
+      if (!WHOLE) return;
+      const json = await plan(['solve', EXAMPLE, '--explain', '--json']);
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        kind: 'pooled-plan',
+        explanation: { complete: true, classes: [{ name: 'L4', binds: true }, { name: 'P4' }] },
+      });
+    },
+  );
 
   it('gives without --explain the answer that is checked in, byte for byte', async () => {
     const output = join(folder, 'plan.json');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/formats/index.js';
-import { WHOLE } from '../cases.js';
+import { inWholeRun, WHOLE } from '../cases.js';
 import { PLAN_PROGRAM } from './plan.js';
 
 let folder: string;
@@ -35,7 +35,7 @@ describe('a spec on stdin', () => {
     if (WHOLE) expect(piped('', 'validate', 'plan.json')).toMatchObject({ status: 0 });
   });
 
-  it('is validated, also in JSON, and compared', () => {
+  inWholeRun('is validated, also in JSON, and compared', () => {
     const asJson = `{"kind":"pooled",\t"cluster":"cluster.yaml",\n"models":[{"profile":"detector.profile.json","sloMs":120}]}`;
     expect(piped(asJson, 'validate', '-')).toMatchObject({
       status: 0,
@@ -44,7 +44,7 @@ describe('a spec on stdin', () => {
     if (WHOLE) expect(piped(spec, 'compare', '-', '--mix', 'L4=1')).toMatchObject({ status: 0 });
   });
 
-  it('is named as what it is where it is wrong, empty, or names a file that is not there', () => {
+  inWholeRun('is named as what it is where it is wrong, empty, or names a file that is not there', () => {
     const wrong = piped(spec.replace('sloMs: 120', 'sloMs: soon'), 'solve', '-');
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('Cannot read <stdin>') });
     if (!WHOLE) return;
@@ -53,7 +53,7 @@ describe('a spec on stdin', () => {
     expect(elsewhere).toMatchObject({ status: 7, stderr: expect.stringContaining('gone.yaml') });
   });
 
-  it('keeps the files that it names from being replaced', async () => {
+  inWholeRun('keeps the files that it names from being replaced', async () => {
     const before = await readFile(join(folder, 'detector.profile.json'), 'utf8');
     expect(piped(spec, 'solve', '-', '-o', 'detector.profile.json')).toMatchObject({ status: 2 });
     expect(await readFile(join(folder, 'detector.profile.json'), 'utf8')).toBe(before);

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inWholeRun, inWholeRunOnly } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { plan, type Ran } from './plan.js';
 
@@ -31,7 +32,7 @@ const SIMULATED = ['simulate', PLAN, '--duration', '1s'];
 const IMPORTED = ['profile', 'import', 'csv', 'm-L4-0.csv', '--model', 'm', '--batch', '1'];
 
 describe('-o -', () => {
-  it('prints exactly the file that would be written', async () => {
+  inWholeRun('prints exactly the file that would be written', async () => {
     const written = await run('solve', SPEC, '-o', 'written.json');
     expect(written).toMatchObject({ code: 0, stdout: expect.stringContaining('requests/s') });
     const printed = await run('solve', SPEC, '-o', '-');
@@ -41,10 +42,12 @@ describe('-o -', () => {
   });
 
   it.each([
-    ['comparison', ['compare', SPEC, '--sweep', 'margin=0.3..0.4:2'], 'margin'],
+    ...inWholeRunOnly<[string, string[], string]>([
+      ['comparison', ['compare', SPEC, '--sweep', 'margin=0.3..0.4:2'], 'margin'],
+      ['simulation-sweep', [...SIMULATED, '--sweep', 'load=0.5:1'], 'load'],
+      ['scheduler-comparison', [...SIMULATED, '--schedulers', 'fifo,reactive'], 'attainment'],
+    ]),
     ['simulation-report', SIMULATED, 'in time'],
-    ['simulation-sweep', [...SIMULATED, '--sweep', 'load=0.5:1'], 'load'],
-    ['scheduler-comparison', [...SIMULATED, '--schedulers', 'fifo,reactive'], 'attainment'],
     ['profile', [...IMPORTED, '--cut-bytes', 'cuts.txt'], 'device'],
     ['profile', ['profile', 'merge', join(POOLED, 'detector.profile.json')], 'device'],
   ])('prints a %s and nothing else on stdout, and its messages on stderr: %j', async (kind, args, said) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type TableView, tableText } from '../../src/cli/table-text.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
+import { inWholeRun } from '../cases.js';
 
 const plain = (text: string): string => text;
 const linesAt = async (view: TableView, columns: number): Promise<string[]> =>
@@ -30,7 +31,7 @@ function randomView(stream: Stream): TableView {
 }
 
 describe('tableText()', () => {
-  it('fits a screen of 10 to 200 columns, and drops and breaks no text', async () => {
+  inWholeRun('fits a screen of 10 to 200 columns, and drops and breaks no text', async () => {
     const stream = streamOf(7, 'tables');
     for (let columns = 10; columns <= 200; columns++) {
       const view = randomView(stream);

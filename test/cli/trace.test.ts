@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inWholeRun } from '../cases.js';
 import { plan, type Ran } from './plan.js';
 
 const POOLED = new URL('../../examples/pooled', import.meta.url).pathname;
@@ -121,7 +122,7 @@ describe('plan trace convert', () => {
     });
   });
 
-  it('draws arrivals of counts as a simulation with the same seed does', async () => {
+  inWholeRun('draws arrivals of counts as a simulation with the same seed does', async () => {
     const plan1 = at('one.json');
     // The plan has one model, which gets the whole trace.
     const spec = `kind: pooled\ncluster: ${POOLED}/cluster.yaml\nmodels: [{ profile: ${POOLED}/detector.profile.json, sloMs: 120 }]\n`;

@@ -5,7 +5,7 @@ import { placedByWork } from '../../src/dyorc/placing.js';
 import type { OpenCluster, Run, RunTask } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
-import { cases, WHOLE, whole } from '../cases.js';
+import { cases, inWholeRun, WHOLE, whole } from '../cases.js';
 import { chatSpec, randomSpec, resolvedSpec } from './made-specs.js';
 import { seenRequests } from './simulated.js';
 
@@ -100,7 +100,7 @@ describe('requestWorkNs()', () => {
 describe('boundSample()', () => {
   const CASES = cases(whole(3, 12), 400);
 
-  it('is passed by no scheduler on random samples: not by any request, nor by the mean', () => {
+  inWholeRun('is passed by no scheduler on random samples: not by any request, nor by the mean', () => {
     let tight = 0;
     for (let seed = 1; seed <= CASES; seed++) {
       const { resolved, requests, bounds, placement } = bounded(seed);
@@ -125,30 +125,33 @@ describe('boundSample()', () => {
     if (WHOLE) expect(tight).toBeGreaterThan(0);
   });
 
-  it('holds of devices: whatever serves the sample in time, or as soon as can be, has as many', () => {
-    let met = 0;
-    for (let seed = 1; seed <= CASES; seed++) {
-      const { resolved, requests, bounds, placement } = bounded(seed);
-      const { workflows, attainment } = resolved;
-      for (const scheduler of ['dyorc', 'greedy'] as const) {
-        const seen = seenRequests(resolved, requests, { placement, scheduler });
-        const isHeld = workflows.every(({ sloMs }, w) => {
-          const own = seen.filter(({ workflow }) => workflow === w);
-          return (
-            sloMs === undefined || own.filter(({ isInTime }) => isInTime).length >= attainment * own.length
-          );
-        });
-        if (!isHeld) continue;
-        met += 1;
-        expect({
-          seed,
-          devices: placement.length,
-          bound: bounds.sloDevices ?? Number.POSITIVE_INFINITY,
-        }).toSatisfy(({ devices, bound }) => devices >= bound);
+  inWholeRun(
+    'holds of devices: whatever serves the sample in time, or as soon as can be, has as many',
+    () => {
+      let met = 0;
+      for (let seed = 1; seed <= CASES; seed++) {
+        const { resolved, requests, bounds, placement } = bounded(seed);
+        const { workflows, attainment } = resolved;
+        for (const scheduler of ['dyorc', 'greedy'] as const) {
+          const seen = seenRequests(resolved, requests, { placement, scheduler });
+          const isHeld = workflows.every(({ sloMs }, w) => {
+            const own = seen.filter(({ workflow }) => workflow === w);
+            return (
+              sloMs === undefined || own.filter(({ isInTime }) => isInTime).length >= attainment * own.length
+            );
+          });
+          if (!isHeld) continue;
+          met += 1;
+          expect({
+            seed,
+            devices: placement.length,
+            bound: bounds.sloDevices ?? Number.POSITIVE_INFINITY,
+          }).toSatisfy(({ devices, bound }) => devices >= bound);
+        }
       }
-    }
-    expect(met).toBeGreaterThan(CASES / 4);
-  });
+      expect(met).toBeGreaterThan(CASES / 4);
+    },
+  );
 
   it('bounds the devices by work over time, where one more request would need one more device', () => {
     const { components, cluster } = resolvedSpec(chatSpec());

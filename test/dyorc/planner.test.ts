@@ -11,6 +11,7 @@ import type { WorkflowSpec } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
 import { simulatedSample } from '../../src/specs/workflow/simulated-sample.js';
+import { inWholeRun } from '../cases.js';
 import { CHAT, CHAT_PROFILES, chatSpec, resolvedSpec } from './made-specs.js';
 
 interface Asked {
@@ -42,7 +43,7 @@ function planOf(answer: WorkflowAnswer) {
 }
 
 describe('planWorkflows()', () => {
-  it('makes the mean latency small on all devices, and says how near it is to the bound', () => {
+  inWholeRun('makes the mean latency small on all devices, and says how near it is to the bound', () => {
     const seen: ToSimulate[] = [];
     const plan = planOf(planned(chatSpec(), { seen }));
     const { objective, sample, placement, bounds, status } = plan;
@@ -85,22 +86,25 @@ describe('planWorkflows()', () => {
     expect(placement.length).toBeLessThanOrEqual(2);
   });
 
-  it('has what devices held longest, and room for all of it, where it is served as static whatever its method', () => {
-    const serving = { scheduler: 'static' };
-    const cluster = (count: number) => ({
-      devices: { A800: { count, memoryGiB: 14, loadGBps: 10 } },
-      networkGbps: 10,
-    });
-    const fits = planned(chatSpec({ serving, cluster: cluster(2), rps: 1, load: undefined as never }));
-    expect(planOf(fits).placement.flatMap(({ holds }) => holds)).toEqual(
-      expect.arrayContaining(['vision', 'language', 'image']),
-    );
-    const one = planned(chatSpec({ serving, cluster: cluster(1), rps: 1, load: undefined as never }));
-    expect(one).toMatchObject({
-      status: 'infeasible',
-      reasons: [{ code: 'weights-exceed-memory', neededGiB: 20, memoryGiB: 14 }],
-    });
-  });
+  inWholeRun(
+    'has what devices held longest, and room for all of it, where it is served as static whatever its method',
+    () => {
+      const serving = { scheduler: 'static' };
+      const cluster = (count: number) => ({
+        devices: { A800: { count, memoryGiB: 14, loadGBps: 10 } },
+        networkGbps: 10,
+      });
+      const fits = planned(chatSpec({ serving, cluster: cluster(2), rps: 1, load: undefined as never }));
+      expect(planOf(fits).placement.flatMap(({ holds }) => holds)).toEqual(
+        expect.arrayContaining(['vision', 'language', 'image']),
+      );
+      const one = planned(chatSpec({ serving, cluster: cluster(1), rps: 1, load: undefined as never }));
+      expect(one).toMatchObject({
+        status: 'infeasible',
+        reasons: [{ code: 'weights-exceed-memory', neededGiB: 20, memoryGiB: 14 }],
+      });
+    },
+  );
 
   it('is no optimum where requests are dropped, and says which SLO no request can meet', () => {
     const answer = planned(chatSpec({ workflows: [{ name: 'chat', chain: CHAT, sloMs: 20 }] }));
@@ -140,7 +144,7 @@ describe('planWorkflows()', () => {
     expect(alone(3)).toMatchObject({ status: 'planned' });
   });
 
-  it('uses no device of a class on which no component runs', () => {
+  inWholeRun('uses no device of a class on which no component runs', () => {
     const { cluster } = chatSpec();
     const { devices } = cluster as Exclude<WorkflowSpec['cluster'], string>;
     const more = { ...devices, idle: { count: 5, memoryGiB: 80, hourlyCost: 1 } };
@@ -187,35 +191,38 @@ describe('planWorkflows()', () => {
     });
   });
 
-  it('finds the fewest devices that hold every SLO, also on requests by which nothing was chosen', () => {
-    const spec = (rps: number) =>
-      chatSpec({
-        planner: { objective: 'devices', attainment: 0.95 },
-        workflows: [{ ...(chatSpec().workflows[0] as WorkflowSpec['workflows'][number]), sloMs: 700 }],
-        load: { arrivals: 'poisson', rps, duration: '10s' },
-      });
-    for (const rps of [4, 16]) {
-      const seen: ToSimulate[] = [];
-      const plan = planOf(planned(spec(rps), { seen }));
-      const { value, bound } = plan.objective;
-      expect(value).toBe(plan.placement.length);
-      expect(plan.cluster.devices.A800?.count).toBe(value);
-      expect(value).toBeGreaterThanOrEqual(bound);
-      expect(plan.sample.workflows[0]?.attainment).toBeGreaterThanOrEqual(0.95);
-      const confirmed = seen.filter(
-        ({ seed, plan: { placement } }) => seed !== 1 && placement.length === value,
-      );
-      expect(confirmed.map(({ seed }) => seed)).toEqual([2, 3, 4]);
-      const shares = confirmed.map((asked) => simulatedSample(asked).figures.workflows[0]?.attainment ?? 0);
-      expect(shares.reduce((a, b) => a + b) / 3).toBeGreaterThanOrEqual(0.95);
-      // One device fewer holds it on none of both.
-      const fewer = seen.filter(({ plan: { placement } }) => placement.length === value - 1);
-      if (value > bound)
-        expect(
-          fewer.some((asked) => (simulatedSample(asked).figures.workflows[0]?.attainment ?? 0) < 0.95),
-        ).toBe(true);
-    }
-  });
+  inWholeRun(
+    'finds the fewest devices that hold every SLO, also on requests by which nothing was chosen',
+    () => {
+      const spec = (rps: number) =>
+        chatSpec({
+          planner: { objective: 'devices', attainment: 0.95 },
+          workflows: [{ ...(chatSpec().workflows[0] as WorkflowSpec['workflows'][number]), sloMs: 700 }],
+          load: { arrivals: 'poisson', rps, duration: '10s' },
+        });
+      for (const rps of [4, 16]) {
+        const seen: ToSimulate[] = [];
+        const plan = planOf(planned(spec(rps), { seen }));
+        const { value, bound } = plan.objective;
+        expect(value).toBe(plan.placement.length);
+        expect(plan.cluster.devices.A800?.count).toBe(value);
+        expect(value).toBeGreaterThanOrEqual(bound);
+        expect(plan.sample.workflows[0]?.attainment).toBeGreaterThanOrEqual(0.95);
+        const confirmed = seen.filter(
+          ({ seed, plan: { placement } }) => seed !== 1 && placement.length === value,
+        );
+        expect(confirmed.map(({ seed }) => seed)).toEqual([2, 3, 4]);
+        const shares = confirmed.map((asked) => simulatedSample(asked).figures.workflows[0]?.attainment ?? 0);
+        expect(shares.reduce((a, b) => a + b) / 3).toBeGreaterThanOrEqual(0.95);
+        // One device fewer holds it on none of both.
+        const fewer = seen.filter(({ plan: { placement } }) => placement.length === value - 1);
+        if (value > bound)
+          expect(
+            fewer.some((asked) => (simulatedSample(asked).figures.workflows[0]?.attainment ?? 0) < 0.95),
+          ).toBe(true);
+      }
+    },
+  );
 
   it('says that no devices can hold an SLO only where a bound proves it', () => {
     const spec = (sloMs: number, rps: number) =>

@@ -19,7 +19,7 @@ import {
   type Tensors,
 } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases, fewOf, LONG, WHOLE } from '../cases.js';
+import { cases, describeInWholeRun, fewOf, LONG, WHOLE } from '../cases.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-models-'));
 let executor: Executor;
@@ -176,7 +176,7 @@ describe('bert()', () => {
   });
 });
 
-describe('build.js', () => {
+describeInWholeRun('build.js', () => {
   const build = (...args: string[]) =>
     spawnSync(
       process.execPath,

@@ -80,54 +80,59 @@ function weighty(width: number): Uint8Array {
 }
 
 describe('A component executor', () => {
-  it('gives what the executor of single models gives, for chains by reference, by wire and mixed', async () => {
-    const plain: Executor = await startExecutor({ provider: 'cpu', threads: 1 });
-    try {
-      const models = [await plain.load(first), await plain.load(second)];
-      const executor = await shared();
-      const [a, b] = [await executor.load(first, specs(WIDTH)), await executor.load(second, specs(WIDTH))];
-      for (const counts of whole([[2], [3, 1, 2]], [[1], [2], [1, 1], [3, 1, 2], [1, 1, 1, 1, 1, 1]])) {
-        const inputs = counts.map((count) => rows(count, WIDTH));
-        const middle = (await plain.run(models[0]!.model, { x: stackBatch(inputs, 0) })).outputs.y!;
-        const end = (await plain.run(models[1]!.model, { x: middle })).outputs.y!;
-        const ids = counts.map((_, i) => i);
-        const tasksOf = (from: number, inputOf: (i: number) => TensorData | KeptInput) =>
-          counts.map((count, i) => ({ id: from + i, rows: count, inputs: { x: inputOf(i) } }));
-        for (const way of ['reference', 'last reference', 'wire', 'mixed']) {
-          await executor.run(
-            a.model,
-            tasksOf(0, (i) => inputs[i]!),
-          );
-          const fetched = await Promise.all(ids.map((id) => executor.fetch(id, ['y'])));
-          expect(
-            stackBatch(
-              fetched.map(({ y }) => y!),
-              0,
-            ),
-          ).toEqual(middle);
-          const inputOf = (i: number): TensorData | KeptInput => {
-            const isSent = way === 'wire' || (way === 'mixed' && i % 2 === 0);
-            return isSent ? fetched[i]!.y! : { kept: i, name: 'y', isLast: way === 'last reference' };
-          };
-          const { tasks, startedNs, endedNs } = await executor.run(b.model, tasksOf(100, inputOf), ['y']);
-          expect(startedNs).toBeLessThan(endedNs);
-          expect(tasks.map(({ bytes }) => bytes)).toEqual(counts.map((count) => ({ y: 4 * count * WIDTH })));
-          expect(
-            stackBatch(
-              tasks.map(({ outputs }) => outputs.y!),
-              0,
-            ),
-            way,
-          ).toEqual(end);
-          await executor.drop([...ids, ...ids.map((id) => id + 100)]);
+  inWholeRun(
+    'gives what the executor of single models gives, for chains by reference, by wire and mixed',
+    async () => {
+      const plain: Executor = await startExecutor({ provider: 'cpu', threads: 1 });
+      try {
+        const models = [await plain.load(first), await plain.load(second)];
+        const executor = await shared();
+        const [a, b] = [await executor.load(first, specs(WIDTH)), await executor.load(second, specs(WIDTH))];
+        for (const counts of whole([[2], [3, 1, 2]], [[1], [2], [1, 1], [3, 1, 2], [1, 1, 1, 1, 1, 1]])) {
+          const inputs = counts.map((count) => rows(count, WIDTH));
+          const middle = (await plain.run(models[0]!.model, { x: stackBatch(inputs, 0) })).outputs.y!;
+          const end = (await plain.run(models[1]!.model, { x: middle })).outputs.y!;
+          const ids = counts.map((_, i) => i);
+          const tasksOf = (from: number, inputOf: (i: number) => TensorData | KeptInput) =>
+            counts.map((count, i) => ({ id: from + i, rows: count, inputs: { x: inputOf(i) } }));
+          for (const way of ['reference', 'last reference', 'wire', 'mixed']) {
+            await executor.run(
+              a.model,
+              tasksOf(0, (i) => inputs[i]!),
+            );
+            const fetched = await Promise.all(ids.map((id) => executor.fetch(id, ['y'])));
+            expect(
+              stackBatch(
+                fetched.map(({ y }) => y!),
+                0,
+              ),
+            ).toEqual(middle);
+            const inputOf = (i: number): TensorData | KeptInput => {
+              const isSent = way === 'wire' || (way === 'mixed' && i % 2 === 0);
+              return isSent ? fetched[i]!.y! : { kept: i, name: 'y', isLast: way === 'last reference' };
+            };
+            const { tasks, startedNs, endedNs } = await executor.run(b.model, tasksOf(100, inputOf), ['y']);
+            expect(startedNs).toBeLessThan(endedNs);
+            expect(tasks.map(({ bytes }) => bytes)).toEqual(
+              counts.map((count) => ({ y: 4 * count * WIDTH })),
+            );
+            expect(
+              stackBatch(
+                tasks.map(({ outputs }) => outputs.y!),
+                0,
+              ),
+              way,
+            ).toEqual(end);
+            await executor.drop([...ids, ...ids.map((id) => id + 100)]);
+          }
         }
+        expect(await executor.stats()).toMatchObject({ kept: 0, outputs: 0, bytes: 0 });
+        await Promise.all([executor.release(a.model), executor.release(b.model)]);
+      } finally {
+        await plain.close();
       }
-      expect(await executor.stats()).toMatchObject({ kept: 0, outputs: 0, bytes: 0 });
-      await Promise.all([executor.release(a.model), executor.release(b.model)]);
-    } finally {
-      await plain.close();
-    }
-  });
+    },
+  );
 
   it('keeps and passes on every dtype, empty tensors too', async () => {
     const executor = await shared();
@@ -157,7 +162,7 @@ describe('A component executor', () => {
     expect(await executor.stats()).toEqual({ models: 0, batches: 0, kept: 0, outputs: 0, bytes: 0 });
   });
 
-  it('executes batches while it loads a large model, from bytes and from a file', async () => {
+  inWholeRun('executes batches while it loads a large model, from bytes and from a file', async () => {
     const executor = await start();
     const { model } = await executor.load(second, specs(WIDTH));
     const cache = new HostCache({ limitBytes: 2 ** 30 });
@@ -297,23 +302,26 @@ describe('A component executor', () => {
     );
   });
 
-  it('ends alone when it is killed: runs, loads and fetches reject, and exited resolves', async () => {
-    const victim = await start({ name: 'victim' }, 1e6);
-    const { model } = await victim.load(first, specs(WIDTH));
-    const pending = Promise.allSettled([
-      victim.run(model, [{ id: 1, inputs: { x: rows(64, WIDTH) }, rows: 64 }]),
-      victim.run(model, [{ id: 2, inputs: { x: { kept: 1, name: 'y' } }, rows: 64 }]),
-      victim.fetch(1, ['y']),
-      victim.load({ path: 'large.onnx', bytes: readFileSync(large), data: [] }, specs(3000)),
-    ]);
-    process.kill(victim.pid, 'SIGKILL');
-    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    for (const outcome of await pending)
-      expect(String((outcome as PromiseRejectedResult).reason)).toMatch(
-        /ExecutionError: Cannot .* on victim: its process \d+ ended by SIGKILL/,
-      );
-    await expect(victim.stats()).rejects.toThrow(ExecutionError);
-  });
+  inWholeRun(
+    'ends alone when it is killed: runs, loads and fetches reject, and exited resolves',
+    async () => {
+      const victim = await start({ name: 'victim' }, 1e6);
+      const { model } = await victim.load(first, specs(WIDTH));
+      const pending = Promise.allSettled([
+        victim.run(model, [{ id: 1, inputs: { x: rows(64, WIDTH) }, rows: 64 }]),
+        victim.run(model, [{ id: 2, inputs: { x: { kept: 1, name: 'y' } }, rows: 64 }]),
+        victim.fetch(1, ['y']),
+        victim.load({ path: 'large.onnx', bytes: readFileSync(large), data: [] }, specs(3000)),
+      ]);
+      process.kill(victim.pid, 'SIGKILL');
+      expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      for (const outcome of await pending)
+        expect(String((outcome as PromiseRejectedResult).reason)).toMatch(
+          /ExecutionError: Cannot .* on victim: its process \d+ ended by SIGKILL/,
+        );
+      await expect(victim.stats()).rejects.toThrow(ExecutionError);
+    },
+  );
 
   inWholeRun(
     'does what was asked before close(), loads included, and is killed where that takes too long',
@@ -347,7 +355,7 @@ describe('A component executor', () => {
     expect(String(error)).toContain(`Cannot use device big: ${absent}: backend not found`);
   });
 
-  it('does not keep an idle program running, whose models and outputs it holds', () => {
+  inWholeRun('does not keep an idle program running, whose models and outputs it holds', () => {
     const built = pathToFileURL(createRequire(import.meta.url).resolve('#dist/src/execution/index.js')).href;
     const program = `
       import { startComponentExecutor } from ${JSON.stringify(built)};

@@ -7,7 +7,7 @@ import {
   type Tensors,
 } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases, seeds } from '../cases.js';
+import { cases, inWholeRun, seeds } from '../cases.js';
 import { LostThread, type NoOpModel, startNoOpComponents } from './no-op-components.js';
 
 const PAIR = { name: 'x', shape: [1, 2], batchAxis: 0 };
@@ -558,7 +558,7 @@ describe('Components under random requests that nobody waits for', () => {
     expect(await executor.stats()).toEqual(NOTHING);
   });
 
-  it('hold nothing after many requests of two calls each', async () => {
+  inWholeRun('hold nothing after many requests of two calls each', async () => {
     const { executor, model } = await loaded();
     const requests = cases(2_000, 100_000);
     for (let i = 0; i < requests; i++) {

@@ -15,7 +15,7 @@ import {
   type TensorData,
 } from '../../src/execution/index.js';
 import { readModel } from '../../src/onnx/index.js';
-import { inLongRun } from '../cases.js';
+import { inLongRun, inWholeRun } from '../cases.js';
 import { matmulChain, modelFolder, tensorType, tinyModel, unary } from './tiny-models.js';
 
 const folder = modelFolder();
@@ -103,7 +103,7 @@ describe('Executor.run()', () => {
     expect([...ends].sort((a, b) => a - b)).toEqual(ends);
   });
 
-  it('holds the results of an emulated device back to slowdown × the measured time', async () => {
+  inWholeRun('holds the results of an emulated device back to slowdown × the measured time', async () => {
     const ratio = async (slowdown: number) => {
       const executor = await start({ slowdown });
       const { model } = await executor.load(chain);
@@ -300,7 +300,7 @@ function residentMiB(pid: number): number {
 }
 
 describe('an executor’s process', () => {
-  it('ends alone when it is killed: pending calls reject, and exited resolves', async () => {
+  inWholeRun('ends alone when it is killed: pending calls reject, and exited resolves', async () => {
     const [victim, other] = [await start({ slowdown: 1e6 }, { name: 'victim' }), await start()];
     const { model } = await victim.load(chain);
     const pending = [victim.run(model, chainFeeds), victim.run(model, chainFeeds)];
@@ -318,7 +318,7 @@ describe('an executor’s process', () => {
     expect((await other.run(alive, chainFeeds)).outputs.y!.dims).toEqual([8, 96]);
   });
 
-  it('answers what was asked before close(), and then ends', async () => {
+  inWholeRun('answers what was asked before close(), and then ends', async () => {
     const executor = await start();
     const { model } = await executor.load(chain);
     const last = executor.run(model, chainFeeds);
@@ -327,7 +327,7 @@ describe('an executor’s process', () => {
     expect(await executor.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('is killed by close() when a run does not end within the grace time', async () => {
+  inWholeRun('is killed by close() when a run does not end within the grace time', async () => {
     const executor = await start({ slowdown: 1e6 });
     const { model } = await executor.load(chain);
     const endless = executor.run(model, chainFeeds).catch((error: unknown) => error);
@@ -350,7 +350,7 @@ describe('an executor’s process', () => {
     expect((await start({}, { cores: [9999] })).cores).toBeUndefined();
   });
 
-  it('keeps the program running while it closes, until its child is gone', async () => {
+  inWholeRun('keeps the program running while it closes, until its child is gone', async () => {
     const executor = await start();
     const closed = executor.close();
     while (isThere(executor.pid)) {

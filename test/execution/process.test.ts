@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parseDevice, probeDevices, startExecutor } from '../../src/execution/index.js';
 import { type InputError, MissingError } from '../../src/formats/index.js';
-import { inWholeRun } from '../cases.js';
+import { describeInWholeRun, inWholeRun } from '../cases.js';
 
 const built = pathToFileURL(createRequire(import.meta.url).resolve('#dist/src/execution/index.js')).href;
 
@@ -33,7 +33,7 @@ async function gone(pid: number): Promise<boolean> {
   return false;
 }
 
-describe('an executor process', () => {
+describeInWholeRun('an executor process', () => {
   it('ends when its parent is killed', async () => {
     const parent = program('setInterval(() => {}, 1000);');
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
@@ -53,7 +53,7 @@ describe('an executor process', () => {
 });
 
 describe('probeDevices()', () => {
-  it('reports the CPU with its name, threads and memory', async () => {
+  inWholeRun('reports the CPU with its name, threads and memory', async () => {
     const [report] = await probeDevices([parseDevice('c=cpu:1,slowdown=2')]);
     expect(report).toMatchObject({ className: 'c', available: true, threads: 1, device: { slowdown: 2 } });
     if (report?.available) {
@@ -69,7 +69,7 @@ describe('probeDevices()', () => {
     );
   });
 
-  it('reports every provider, and what is missing where one is not available', async () => {
+  inWholeRun('reports every provider, and what is missing where one is not available', async () => {
     const reports = await probeDevices();
     expect(reports.map(({ device }) => device.provider)).toEqual([
       'cpu',

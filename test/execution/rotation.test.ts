@@ -9,6 +9,7 @@ import {
   type TensorData,
   type Tensors,
 } from '../../src/execution/index.js';
+import { inWholeRun } from '../cases.js';
 import { matmulChain, modelFolder } from './tiny-models.js';
 
 const folder = modelFolder();
@@ -151,7 +152,7 @@ describe('measureRotation()', () => {
     expect(leastNs).toBeLessThan(80e6);
   });
 
-  it('measures a real executor through the messages that carry a batch there and back', async () => {
+  inWholeRun('measures a real executor through the messages that carry a batch there and back', async () => {
     const executor = await start();
     const { model } = await executor.load(folder.write('chain.onnx', matmulChain(3, 96)));
     const x = { ...floats(96 * 8), dims: [8, 96] };
@@ -171,7 +172,7 @@ describe('measureRotation()', () => {
     expect((await executor.run(model, { x })).outputs.y?.dims).toEqual([8, 96]);
   });
 
-  it('holds every run back on an emulated device', async () => {
+  inWholeRun('holds every run back on an emulated device', async () => {
     const fastest = async (slowdown: number) => {
       const executor = await start(slowdown);
       const { model } = await executor.load(folder.write('chain.onnx', matmulChain(12, 96)));
@@ -183,7 +184,7 @@ describe('measureRotation()', () => {
     expect(await fastest(8)).toBeGreaterThan(4 * (await fastest(1)));
   });
 
-  it('rejects as a run does: models that are not loaded, and executors that end', async () => {
+  inWholeRun('rejects as a run does: models that are not loaded, and executors that end', async () => {
     const executor = await start();
     const { model } = await executor.load(folder.write('chain.onnx', matmulChain(1, 96)));
     const feeds = { x: { ...floats(96), dims: [1, 96] } };

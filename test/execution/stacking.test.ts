@@ -12,6 +12,7 @@ import {
   type TensorData,
   tensorBytes,
 } from '../../src/execution/index.js';
+import { inWholeRun } from '../cases.js';
 
 const DTYPE_NAMES = [...Object.keys(DTYPES), 'string'];
 
@@ -42,29 +43,37 @@ function* indices(dims: readonly number[]): Generator<number[]> {
 }
 
 describe('stackBatch() and splitBatch()', () => {
-  it('put every element where its part and index say, for random dtypes, shapes and axes, and undo it again', () => {
-    for (let seed = 0; seed < 300; seed++) {
-      const { int, unit } = stream(seed);
-      const dtype = DTYPE_NAMES[int(0, DTYPE_NAMES.length - 1)]!;
-      const rank = int(1, 4);
-      const axis = int(0, rank - 1);
-      const dims = Array.from({ length: rank }, () => int(seed % 7 === 0 ? 0 : 1, 4));
-      const rows = Array.from({ length: int(1, 5) }, () => int(1, 3));
-      const parts = rows.map((n) =>
-        randomTensor({ dtype, dims: dims.with(axis, n) }, unit, { low: 0, high: dtype === 'bool' ? 2 : 100 }),
-      );
-      const stacked = stackBatch(parts, axis);
-      expect(stacked.dims[axis], `seed ${seed}`).toBe(rows.reduce((a, b) => a + b));
-      let offset = 0;
-      for (const part of parts) {
-        for (const index of indices(part.dims)) {
-          expect(at(stacked, index.with(axis, index[axis]! + offset)), `seed ${seed}`).toBe(at(part, index));
+  inWholeRun(
+    'put every element where its part and index say, for random dtypes, shapes and axes, and undo it again',
+    () => {
+      for (let seed = 0; seed < 300; seed++) {
+        const { int, unit } = stream(seed);
+        const dtype = DTYPE_NAMES[int(0, DTYPE_NAMES.length - 1)]!;
+        const rank = int(1, 4);
+        const axis = int(0, rank - 1);
+        const dims = Array.from({ length: rank }, () => int(seed % 7 === 0 ? 0 : 1, 4));
+        const rows = Array.from({ length: int(1, 5) }, () => int(1, 3));
+        const parts = rows.map((n) =>
+          randomTensor({ dtype, dims: dims.with(axis, n) }, unit, {
+            low: 0,
+            high: dtype === 'bool' ? 2 : 100,
+          }),
+        );
+        const stacked = stackBatch(parts, axis);
+        expect(stacked.dims[axis], `seed ${seed}`).toBe(rows.reduce((a, b) => a + b));
+        let offset = 0;
+        for (const part of parts) {
+          for (const index of indices(part.dims)) {
+            expect(at(stacked, index.with(axis, index[axis]! + offset)), `seed ${seed}`).toBe(
+              at(part, index),
+            );
+          }
+          offset += part.dims[axis]!;
         }
-        offset += part.dims[axis]!;
+        expect(splitBatch(stacked, axis, rows), `seed ${seed}`).toEqual(parts);
       }
-      expect(splitBatch(stacked, axis, rows), `seed ${seed}`).toEqual(parts);
-    }
-  });
+    },
+  );
 
   it('refuse parts of unlike dtypes or shapes, naming each', () => {
     const part = (dtype: string, dims: number[]) => randomTensor({ dtype, dims }, () => 0.5);

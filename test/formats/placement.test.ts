@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { gpuNumber, type Placement, runsOf, seatsOf } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { describeInWholeRun } from '../cases.js';
 
 function place(server: string, gpu: number, count?: number, model = 0): Placement {
   const entry = { server, gpu, class: 'A', virtual: 1, model, pipeline: 0, partition: 0 };
@@ -32,7 +33,7 @@ describe('gpuNumber()', () => {
   });
 });
 
-describe('runsOf()', () => {
+describeInWholeRun('runsOf()', () => {
   test('gives, for random entries, the entries of each GPU that a look at every entry finds', () => {
     const { uniform } = streamOf(1, 'runs');
     for (let round = 0; round < 200; round++) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { describeInWholeRun, inWholeRun } from '../cases.js';
 
 describe('toldApart()', () => {
   it('has four digits where they are enough, and the same figure for the same value', () => {
@@ -16,7 +17,7 @@ describe('toldApart()', () => {
     expect(toldApart([1, 1 + Number.EPSILON])).toEqual([1, 1 + Number.EPSILON]);
   });
 
-  it('keeps the order of any figures, however near, and each to half of its last digit', () => {
+  inWholeRun('keeps the order of any figures, however near, and each to half of its last digit', () => {
     const { uniform } = streamOf(7, 'told apart');
     for (let i = 0; i < 20_000; i++) {
       const value = 10 ** (12 * uniform() - 6);
@@ -39,7 +40,7 @@ describe('toldUp() and toldDown()', () => {
     expect([toldUp(0), toldUp(-12.346), toldUp(0.1 + 0.2)]).toEqual([0, -12.34, 0.3]);
   });
 
-  it('enclose any value by less than one in the last digit', () => {
+  inWholeRun('enclose any value by less than one in the last digit', () => {
     const { uniform } = streamOf(11, 'rounded');
     for (let i = 0; i < 20_000; i++) {
       const value = 10 ** (16 * uniform() - 8) * (uniform() < 0.2 ? -1 : 1);
@@ -56,7 +57,7 @@ describe('toldUp() and toldDown()', () => {
   });
 });
 
-describe('toldUpBelow()', () => {
+describeInWholeRun('toldUpBelow()', () => {
   it('is no smaller than what it stands for and below the limit, with no more digits than that takes', () => {
     expect(toldUpBelow(98.761, 100)).toBe(98.77);
     expect(toldUpBelow(99.9961, 100)).toBe(99.997);

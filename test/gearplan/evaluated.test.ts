@@ -83,7 +83,7 @@ const SEARCHED =
   /^\/gears\/\d+\/(timeoutMs|p95Ms|utilization|cascade\/\d+\/minQueue)$|^\/sloMs$|^\/objective\/(value|bound)$/;
 
 describe('evaluatedFaults()', () => {
-  for (const [name, question] of Object.entries(QUESTIONS)) {
+  for (const [name, question] of fewOf(Object.entries(QUESTIONS), 3)) {
     it(`finds nothing wrong in ${name}`, () => {
       const { plan, from } = made(question);
       expect(gearPlanFaults(plan)).toEqual([]);

@@ -31,48 +31,54 @@ function manyLevels(stream: Stream, count: number, samples: number): FamilyModel
 }
 
 describe('The space of cascades', () => {
-  it('of few samples has a cascade as good as any, in any order and with any thresholds, and no limit above these', () => {
-    for (const seed of seeds(40, 400)) {
-      const stream = streamOf(seed, 'all');
-      const count = 1 + stream.integer(4);
-      const models = manyLevels(stream, count, count === 4 ? 4 + stream.integer(4) : 4 + stream.integer(9));
-      const { cascades, limits, scope, isWhole } = cascadeSpace({
-        models,
-        thresholds: 2,
-        quantile: QUANTILE,
-      });
-      expect(scope).toEqual({ mostModels: count, orders: 'any', thresholds: 'all' });
-      expect(isWhole).toBe(true);
-      for (const one of allCascades(models, { quantile: QUANTILE }))
-        if (!cascades.some((best) => isAsGood(best, one)))
-          throw new Error(`seed ${seed}: ${JSON.stringify(one)}`);
-      expect(limits).toEqual(cascades);
-      for (const [i, one] of cascades.entries())
-        expect(
-          cascades.some((other, k) => k !== i && isAsGood(other, one as Tried)),
-          `seed ${seed}`,
-        ).toBe(false);
-    }
-  });
-
-  it('of few samples and devices that do not hold all models has one with no more work of any model', () => {
-    let more = 0;
-    for (const seed of seeds(30, 300)) {
-      const stream = streamOf(seed, 'apart');
-      const count = 2 + stream.integer(3);
-      const models = manyLevels(stream, count, count === 4 ? 4 + stream.integer(3) : 4 + stream.integer(7));
-      const space = { models, thresholds: 2, quantile: QUANTILE };
-      const { cascades, limitsByModel } = cascadeSpace({ ...space, memoryBytes: 1 });
-      const isBest = (one: Tried) => (best: Cascade) => isAsGood(best, one) && hasNoMoreWork(best, one);
-      for (const one of allCascades(models, { quantile: QUANTILE })) {
-        if (!cascades.some(isBest(one))) throw new Error(`seed ${seed}: ${JSON.stringify(one)}`);
-        if (!limitsByModel?.some(isBest(one)))
-          throw new Error(`seed ${seed}, limits: ${JSON.stringify(one)}`);
+  inWholeRun(
+    'of few samples has a cascade as good as any, in any order and with any thresholds, and no limit above these',
+    () => {
+      for (const seed of seeds(40, 400)) {
+        const stream = streamOf(seed, 'all');
+        const count = 1 + stream.integer(4);
+        const models = manyLevels(stream, count, count === 4 ? 4 + stream.integer(4) : 4 + stream.integer(9));
+        const { cascades, limits, scope, isWhole } = cascadeSpace({
+          models,
+          thresholds: 2,
+          quantile: QUANTILE,
+        });
+        expect(scope).toEqual({ mostModels: count, orders: 'any', thresholds: 'all' });
+        expect(isWhole).toBe(true);
+        for (const one of allCascades(models, { quantile: QUANTILE }))
+          if (!cascades.some((best) => isAsGood(best, one)))
+            throw new Error(`seed ${seed}: ${JSON.stringify(one)}`);
+        expect(limits).toEqual(cascades);
+        for (const [i, one] of cascades.entries())
+          expect(
+            cascades.some((other, k) => k !== i && isAsGood(other, one as Tried)),
+            `seed ${seed}`,
+          ).toBe(false);
       }
-      more += cascades.length > cascadeSpace(space).cascades.length ? 1 : 0;
-    }
-    expect(more).toBeGreaterThan(seeds(30, 300).length / 3);
-  });
+    },
+  );
+
+  inWholeRun(
+    'of few samples and devices that do not hold all models has one with no more work of any model',
+    () => {
+      let more = 0;
+      for (const seed of seeds(30, 300)) {
+        const stream = streamOf(seed, 'apart');
+        const count = 2 + stream.integer(3);
+        const models = manyLevels(stream, count, count === 4 ? 4 + stream.integer(3) : 4 + stream.integer(7));
+        const space = { models, thresholds: 2, quantile: QUANTILE };
+        const { cascades, limitsByModel } = cascadeSpace({ ...space, memoryBytes: 1 });
+        const isBest = (one: Tried) => (best: Cascade) => isAsGood(best, one) && hasNoMoreWork(best, one);
+        for (const one of allCascades(models, { quantile: QUANTILE })) {
+          if (!cascades.some(isBest(one))) throw new Error(`seed ${seed}: ${JSON.stringify(one)}`);
+          if (!limitsByModel?.some(isBest(one)))
+            throw new Error(`seed ${seed}, limits: ${JSON.stringify(one)}`);
+        }
+        more += cascades.length > cascadeSpace(space).cascades.length ? 1 : 0;
+      }
+      expect(more).toBeGreaterThan(seeds(30, 300).length / 3);
+    },
+  );
 
   inWholeRun(
     'of few thresholds has limits that no cascade with any thresholds surpasses, and knows the most right answers',

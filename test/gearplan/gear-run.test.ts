@@ -5,7 +5,7 @@ import { planTopologyOf } from '../../src/plans/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { GEAR_POLICY, StageLocalCore } from '../../src/serving/index.js';
 import { simulate } from '../../src/simulator/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 import { gearPlan } from '../gear-plans.js';
 
 const SAMPLES = 97;
@@ -118,18 +118,21 @@ function served({ models, trial }: ReturnType<typeof randomTrial>): number[] {
 }
 
 describe('A gear that is tried', () => {
-  it('answers each request when the core that serves gears does, on any devices, queues and timeouts', () => {
-    let escalated = 0;
-    for (let seed = 1; seed <= cases(400, 5000); seed++) {
-      const random = randomTrial(seed);
-      const tried = new GearRun(random.models, random.trial).run();
-      expect(Array.from(tried as Float64Array), `seed ${seed}`).toEqual(served(random));
-      escalated += random.trial.cascade.models.length > 1 ? 1 : 0;
-    }
-    expect(escalated).toBeGreaterThan(cases(200, 2500));
-  });
+  inWholeRun(
+    'answers each request when the core that serves gears does, on any devices, queues and timeouts',
+    () => {
+      let escalated = 0;
+      for (let seed = 1; seed <= cases(400, 5000); seed++) {
+        const random = randomTrial(seed);
+        const tried = new GearRun(random.models, random.trial).run();
+        expect(Array.from(tried as Float64Array), `seed ${seed}`).toEqual(served(random));
+        escalated += random.trial.cascade.models.length > 1 ? 1 : 0;
+      }
+      expect(escalated).toBeGreaterThan(cases(200, 2500));
+    },
+  );
 
-  it('does so too where arrivals, ends of batches and timeouts are often at the same time', () => {
+  inWholeRun('does so too where arrivals, ends of batches and timeouts are often at the same time', () => {
     for (let seed = 1; seed <= cases(600, 8000); seed++) {
       const random = randomTrial(seed, [5e6, 2e6, 1e6][seed % 3]);
       const tried = new GearRun(random.models, random.trial).run();

@@ -11,6 +11,7 @@ import { type Point, Sequence } from '../../src/gearplan/sequence.js';
 import { LineSweeps } from '../../src/gearplan/sweep.js';
 import { loadHighs } from '../../src/lp/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { describeInWholeRun } from '../cases.js';
 import { randomFamily, randomProblem } from './families.js';
 
 const QUANTILE = 0.8;
@@ -188,7 +189,7 @@ describe('The longest cascades', () => {
   });
 });
 
-describe('The MILP of few placements', () => {
+describeInWholeRun('The MILP of few placements', () => {
   it('has the best of all placements, and the fewest devices for an accuracy', async () => {
     const solve = placementSolver(await loadHighs());
     const seen = { infeasible: 0, solved: 0 };

@@ -6,6 +6,7 @@ import { asAsked } from '../../src/hold/settings.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody } from '../../src/milp/index.js';
 import { boundPooled, planPooled, regrouped } from '../../src/milp/index.js';
+import { inWholeRun } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 
@@ -83,7 +84,7 @@ describe('variantsOf()', () => {
     expect(variantsOf(plan, 'single').map(({ counts }) => counts[0]?.[0])).toContainEqual([206, 6]);
   });
 
-  it('gives plans that pass the check, with the rates and GPUs that it says', () => {
+  inWholeRun('gives plans that pass the check, with the rates and GPUs that it says', () => {
     let variants = 0;
     let dissolved = 0;
     for (const wholeGpusPer of ['pool', 'position', 'class'] as const)

@@ -7,6 +7,7 @@ import type { HoldProgress, HoldTools, RatedPlan } from '../../src/hold/tools.js
 import { type HoldTrial, leastPerWeight } from '../../src/hold/trial.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { type PlanBody, type PooledProblem, planPooled, regrouped } from '../../src/milp/index.js';
+import { inWholeRun } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 24 };
 const REQUESTS = 1e5;
@@ -93,40 +94,45 @@ describe('Polish', () => {
     expect(polish.variants).toBe(keys.length);
   });
 
-  it('tries first what holds most where models keep their shares, and leaves out what cannot hold more', async () => {
-    let orders = 0;
-    for (const seed of SEEDS) {
-      const { problem, start } = startOf(seed) ?? {};
-      if (problem === undefined || start === undefined || start.value <= 0) continue;
-      const asked: PlanBody[] = [];
-      const ranked = async ({ plan, startRps }: RatedPlan) => {
-        asked.push(plan);
-        return { heldRps: startRps.map(() => 0), attainment: [], requests: REQUESTS };
-      };
-      await new Polish(problem, tools({ ranked })).polished(start, []);
-      const { plan } = start.trial.outcome;
-      const shares = start.heldRps.map((rps, m) => rps / (plan.models[m]?.throughputRps as number));
-      const singles = variantsOf(plan, 'single').map(({ counts }) => keyOf(regrouped(plan, counts, problem)));
-      const first = asked.filter((one) => singles.includes(keyOf(one)));
-      // Single moves come before pairs.
-      expect(asked.slice(0, first.length)).toEqual(first);
-      const predicted = first.map(({ models }) =>
-        leastPerWeight(
-          problem.models,
-          models.map(({ throughputRps }, m) => throughputRps * (shares[m] as number)),
-        ),
-      );
-      predicted.slice(1).forEach((value, i) => {
-        expect(value).toBeLessThanOrEqual((predicted[i] as number) * (1 + 1e-9));
-      });
-      if (new Set(predicted.map((value) => value.toFixed(6))).size > 1) orders += 1;
-      for (const { models } of asked) {
-        const planned = models.map(({ throughputRps }) => throughputRps);
-        expect(leastPerWeight(problem.models, planned)).toBeGreaterThan(start.value * 0.99);
+  inWholeRun(
+    'tries first what holds most where models keep their shares, and leaves out what cannot hold more',
+    async () => {
+      let orders = 0;
+      for (const seed of SEEDS) {
+        const { problem, start } = startOf(seed) ?? {};
+        if (problem === undefined || start === undefined || start.value <= 0) continue;
+        const asked: PlanBody[] = [];
+        const ranked = async ({ plan, startRps }: RatedPlan) => {
+          asked.push(plan);
+          return { heldRps: startRps.map(() => 0), attainment: [], requests: REQUESTS };
+        };
+        await new Polish(problem, tools({ ranked })).polished(start, []);
+        const { plan } = start.trial.outcome;
+        const shares = start.heldRps.map((rps, m) => rps / (plan.models[m]?.throughputRps as number));
+        const singles = variantsOf(plan, 'single').map(({ counts }) =>
+          keyOf(regrouped(plan, counts, problem)),
+        );
+        const first = asked.filter((one) => singles.includes(keyOf(one)));
+        // Single moves come before pairs.
+        expect(asked.slice(0, first.length)).toEqual(first);
+        const predicted = first.map(({ models }) =>
+          leastPerWeight(
+            problem.models,
+            models.map(({ throughputRps }, m) => throughputRps * (shares[m] as number)),
+          ),
+        );
+        predicted.slice(1).forEach((value, i) => {
+          expect(value).toBeLessThanOrEqual((predicted[i] as number) * (1 + 1e-9));
+        });
+        if (new Set(predicted.map((value) => value.toFixed(6))).size > 1) orders += 1;
+        for (const { models } of asked) {
+          const planned = models.map(({ throughputRps }) => throughputRps);
+          expect(leastPerWeight(problem.models, planned)).toBeGreaterThan(start.value * 0.99);
+        }
       }
-    }
-    expect(orders).toBeGreaterThan(1);
-  });
+      expect(orders).toBeGreaterThan(1);
+    },
+  );
 
   it('tries the variants of other plans too, and gives the trial that it began with', async () => {
     let others = 0;
@@ -151,7 +157,7 @@ describe('Polish', () => {
     expect(others).toBeGreaterThan(1);
   });
 
-  it('ends after the requests that it may simulate, however many variants are left', async () => {
+  inWholeRun('ends after the requests that it may simulate, however many variants are left', async () => {
     const all: number[] = [];
     for (const requests of [1, 3.1e6]) {
       for (const seed of SEEDS) {

@@ -9,7 +9,7 @@ import type { HoldTrial } from '../../src/hold/trial.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, planPooled } from '../../src/milp/index.js';
-import { whole } from '../cases.js';
+import { inWholeRun, whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 16 };
 
@@ -31,37 +31,40 @@ function atShare(problem: PooledProblem, share: number): PooledProblem | undefin
   return { ...problem, models };
 }
 
-it('PriceConfirmation takes the most headroom that has a plan, where what a plan lacked has none', async () => {
-  let found = 0;
-  for (let seed = 1; seed <= whole(2, 8); seed++) {
-    const problem = atShare(randomProblem(seed, SHAPE, { objective: 'cost', sloMargin: 0.1 }), 0.9);
-    if (problem === undefined) continue;
-    const rates = problem.models.map(({ rps }) => rps as number);
-    const isLarge = ({ models }: PlanBody) =>
-      models.every(({ throughputRps }, m) => throughputRps >= 1.06 * (rates[m] as number));
-    const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
-      heldRps: rates.map((rps) => (isLarge(plan) ? rps : 0.8 * rps)),
-      attainment: [],
-      requests: 1,
-    });
-    const tools: HoldTools = {
-      bounds: async (problems) => problems.map((asked) => boundPooled(asked, { highs })),
-      plans: async (problems) => problems.map((asked) => planPooled(asked, { highs })),
-      held: async () => [],
-      ranked: one,
-      promised: one,
-      isOver: () => false,
-    };
-    const outcome = planPooled(problem, { highs });
-    if (!('plan' in outcome) || isLarge(outcome.plan)) continue;
-    const trial: HoldTrial = { settings: settingsAsked(problem), outcome, heldRps: rates, value: 0 };
-    const confirmed = await new PriceConfirmation(problem, tools).cheapest([trial]);
-    expect(confirmed, `seed ${seed}`).toBeDefined();
-    expect(isLarge(confirmed?.outcome.plan as PlanBody)).toBe(true);
-    found += 1;
-  }
-  expect(found).toBeGreaterThan(whole(0, 2));
-});
+inWholeRun(
+  'PriceConfirmation takes the most headroom that has a plan, where what a plan lacked has none',
+  async () => {
+    let found = 0;
+    for (let seed = 1; seed <= whole(2, 8); seed++) {
+      const problem = atShare(randomProblem(seed, SHAPE, { objective: 'cost', sloMargin: 0.1 }), 0.9);
+      if (problem === undefined) continue;
+      const rates = problem.models.map(({ rps }) => rps as number);
+      const isLarge = ({ models }: PlanBody) =>
+        models.every(({ throughputRps }, m) => throughputRps >= 1.06 * (rates[m] as number));
+      const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
+        heldRps: rates.map((rps) => (isLarge(plan) ? rps : 0.8 * rps)),
+        attainment: [],
+        requests: 1,
+      });
+      const tools: HoldTools = {
+        bounds: async (problems) => problems.map((asked) => boundPooled(asked, { highs })),
+        plans: async (problems) => problems.map((asked) => planPooled(asked, { highs })),
+        held: async () => [],
+        ranked: one,
+        promised: one,
+        isOver: () => false,
+      };
+      const outcome = planPooled(problem, { highs });
+      if (!('plan' in outcome) || isLarge(outcome.plan)) continue;
+      const trial: HoldTrial = { settings: settingsAsked(problem), outcome, heldRps: rates, value: 0 };
+      const confirmed = await new PriceConfirmation(problem, tools).cheapest([trial]);
+      expect(confirmed, `seed ${seed}`).toBeDefined();
+      expect(isLarge(confirmed?.outcome.plan as PlanBody)).toBe(true);
+      found += 1;
+    }
+    expect(found).toBeGreaterThan(whole(0, 2));
+  },
+);
 
 it('pricedPlan() of a plan that serves the rates answers the priced problem, and its settings have a plan', () => {
   let found = 0;

@@ -12,7 +12,7 @@ import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import { boundPooled, planPooled } from '../../src/milp/index.js';
-import { inWholeRun, seeds, WHOLE, whole } from '../cases.js';
+import { describeInWholeRun, inWholeRun, seeds, WHOLE, whole } from '../cases.js';
 
 const SHAPE: Shape = {
   classes: 2,
@@ -99,30 +99,33 @@ function cheapestNear(problem: PooledProblem, settings: readonly ModelSetting[])
 }
 
 describe('searchHeld() for throughput', () => {
-  it('holds no less than the best single margin, mostly more, and never more than its bound', async () => {
-    let better = 0;
-    let found = 0;
-    for (const seed of seeds(whole(2, 6), 6)) {
-      const problem = randomProblem(seed, SHAPE, { sloMargin: 0.4 });
-      const outcome = await searchHeld(problem, QUESTION, tools());
-      const single = bestSingleMargin(problem);
-      if (outcome.status !== 'held') {
-        expect(single).toBeLessThanOrEqual(0);
-        continue;
+  inWholeRun(
+    'holds no less than the best single margin, mostly more, and never more than its bound',
+    async () => {
+      let better = 0;
+      let found = 0;
+      for (const seed of seeds(whole(2, 6), 6)) {
+        const problem = randomProblem(seed, SHAPE, { sloMargin: 0.4 });
+        const outcome = await searchHeld(problem, QUESTION, tools());
+        const single = bestSingleMargin(problem);
+        if (outcome.status !== 'held') {
+          expect(single).toBeLessThanOrEqual(0);
+          continue;
+        }
+        found += 1;
+        const { hold, models } = outcome.plan;
+        const rps = models.map(({ heldRps }) => heldRps as number);
+        expect(hold?.value).toBeCloseTo(leastPerWeight(problem, rps), 9);
+        expect(hold?.value).toBeGreaterThanOrEqual(single * (1 - 1e-9));
+        expect(hold?.value).toBeLessThanOrEqual((hold?.bound as number) * (1 + 1e-9));
+        if ((hold?.value as number) > single * 1.005) better += 1;
       }
-      found += 1;
-      const { hold, models } = outcome.plan;
-      const rps = models.map(({ heldRps }) => heldRps as number);
-      expect(hold?.value).toBeCloseTo(leastPerWeight(problem, rps), 9);
-      expect(hold?.value).toBeGreaterThanOrEqual(single * (1 - 1e-9));
-      expect(hold?.value).toBeLessThanOrEqual((hold?.bound as number) * (1 + 1e-9));
-      if ((hold?.value as number) > single * 1.005) better += 1;
-    }
-    expect(found).toBeGreaterThan(whole(1, 3));
-    expect(better).toBeGreaterThanOrEqual(1);
-  });
+      expect(found).toBeGreaterThan(whole(1, 3));
+      expect(better).toBeGreaterThanOrEqual(1);
+    },
+  );
 
-  it('gives the same plan again, and simulates no plan twice', async () => {
+  inWholeRun('gives the same plan again, and simulates no plan twice', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const first = tools();
     const [one, two] = [
@@ -138,7 +141,7 @@ describe('searchHeld() for throughput', () => {
     expect(new Set(pipelines).size).toBe(trials);
   });
 
-  it('says what it is about to do in every phase', async () => {
+  inWholeRun('says what it is about to do in every phase', async () => {
     const phases = async (problem: PooledProblem) => {
       const told: HoldProgress[] = [];
       await searchHeld(
@@ -174,7 +177,7 @@ describe('searchHeld() for throughput', () => {
     expect(none.status).toBe('unfinished');
   });
 
-  it('promises nothing where the time is over before the best plan is confirmed', async () => {
+  inWholeRun('promises nothing where the time is over before the best plan is confirmed', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const outcome = await searchHeld(problem, QUESTION, tools({ promised: async () => undefined }));
     expect(outcome).toEqual({ status: 'unfinished' });
@@ -192,22 +195,25 @@ describe('searchHeld() for throughput', () => {
     expect(outcome.plan).toEqual({ ...usual.plan, hold });
   });
 
-  it('leaves out plans whose simulations were not ended in time, and says that it was cut', async () => {
-    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
-    const usual = tools();
-    const held = async (plans: readonly RatedPlan[]) =>
-      (await usual.held(plans)).map((rates, i) => (i === 0 ? undefined : rates));
-    const some = await searchHeld(problem, QUESTION, { ...tools(), held });
-    expect(some).toMatchObject({ status: 'held', isCut: true });
-    const none = await searchHeld(
-      problem,
-      QUESTION,
-      tools({ held: async (plans) => plans.map(() => undefined) }),
-    );
-    expect(none).toEqual({ status: 'unfinished' });
-  });
+  inWholeRun(
+    'leaves out plans whose simulations were not ended in time, and says that it was cut',
+    async () => {
+      const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+      const usual = tools();
+      const held = async (plans: readonly RatedPlan[]) =>
+        (await usual.held(plans)).map((rates, i) => (i === 0 ? undefined : rates));
+      const some = await searchHeld(problem, QUESTION, { ...tools(), held });
+      expect(some).toMatchObject({ status: 'held', isCut: true });
+      const none = await searchHeld(
+        problem,
+        QUESTION,
+        tools({ held: async (plans) => plans.map(() => undefined) }),
+      );
+      expect(none).toEqual({ status: 'unfinished' });
+    },
+  );
 
-  it('keeps what other seeds confirm, not what looked best', async () => {
+  inWholeRun('keeps what other seeds confirm, not what looked best', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const lucky = tools();
     const found: RatedPlan[] = [];
@@ -230,7 +236,7 @@ describe('searchHeld() for throughput', () => {
     });
   });
 
-  it('moves GPUs to where they hold more, and says how many', async () => {
+  inWholeRun('moves GPUs to where they hold more, and says how many', async () => {
     let moved = 0;
     let plans = 0;
     // All pools but the last of their pipelines hold less than what is planned.
@@ -268,7 +274,7 @@ describe('searchHeld() for throughput', () => {
     expect(moved).toBeGreaterThan(1);
   });
 
-  it('promises what the last seeds confirm', async () => {
+  inWholeRun('promises what the last seeds confirm', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const usual = tools();
     const promised = async ({ plan, startRps }: RatedPlan): Promise<HeldRates> => {
@@ -284,7 +290,7 @@ describe('searchHeld() for throughput', () => {
   });
 });
 
-describe('searchHeld() where the confirming seeds say less than those before', () => {
+describeInWholeRun('searchHeld() where the confirming seeds say less than those before', () => {
   /** unlucky is a factor of 0.97 to 1 that only a plan's pipelines decide. */
   function unlucky({ models }: PlanBody): number {
     const text = JSON.stringify(models.map(({ pipelines }) => pipelines));
@@ -467,7 +473,7 @@ describe('searchHeld() for a price', () => {
     },
   );
 
-  it('says how near it came where no plan holds the rates', async () => {
+  inWholeRun('says how near it came where no plan holds the rates', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
     const half = { heldRps: problem.models.map(({ rps = 0 }) => rps / 2), attainment: [], requests: 1 };
     const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> => plans.map(() => half);
@@ -477,29 +483,36 @@ describe('searchHeld() for a price', () => {
     expect(outcome).toMatchObject(near);
   });
 
-  it('confirms larger plans where all trials lacked so little that the same plans came again', async () => {
-    let found = 0;
-    const few = { ...QUESTION, mostTrials: 12 };
-    for (const seed of seeds(whole(1, 8), 8)) {
-      const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
-      const rates = problem.models.map(({ rps = 0 }) => rps);
-      const isLarge = ({ models }: PlanBody) =>
-        models.every(({ throughputRps }, m) => throughputRps >= 1.5 * (rates[m] as number));
-      const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
-        heldRps: rates.map((rps) => (isLarge(plan) ? 1 : 0.9999) * rps),
-        attainment: [],
-        requests: 1,
-      });
-      const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
-        plans.map(() => ({ heldRps: rates.map((rps) => 0.9999 * rps), attainment: [], requests: 1 }));
-      const models = problem.models.map((model) => ({ ...model, rps: 1.7 * (model.rps as number) }));
-      if (!('plan' in planPooled({ ...problem, models }, { highs }))) continue;
-      const outcome = await searchHeld(problem, few, tools({ held, ranked: one, promised: one }));
-      expect(outcome.status).toBe('held');
-      found += 1;
-    }
-    expect(found).toBeGreaterThan(whole(0, 2));
-  });
+  inWholeRun(
+    'confirms larger plans where all trials lacked so little that the same plans came again',
+    async () => {
+      let found = 0;
+      const few = { ...QUESTION, mostTrials: 12 };
+      for (const seed of seeds(whole(1, 8), 8)) {
+        const problem = randomProblem(
+          seed,
+          { ...SHAPE, mostGpus: 24 },
+          { objective: 'cost', sloMargin: 0.1 },
+        );
+        const rates = problem.models.map(({ rps = 0 }) => rps);
+        const isLarge = ({ models }: PlanBody) =>
+          models.every(({ throughputRps }, m) => throughputRps >= 1.5 * (rates[m] as number));
+        const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
+          heldRps: rates.map((rps) => (isLarge(plan) ? 1 : 0.9999) * rps),
+          attainment: [],
+          requests: 1,
+        });
+        const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
+          plans.map(() => ({ heldRps: rates.map((rps) => 0.9999 * rps), attainment: [], requests: 1 }));
+        const models = problem.models.map((model) => ({ ...model, rps: 1.7 * (model.rps as number) }));
+        if (!('plan' in planPooled({ ...problem, models }, { highs }))) continue;
+        const outcome = await searchHeld(problem, few, tools({ held, ranked: one, promised: one }));
+        expect(outcome.status).toBe('held');
+        found += 1;
+      }
+      expect(found).toBeGreaterThan(whole(0, 2));
+    },
+  );
 
   inWholeRun(
     'finds a plan for nearly all that the search for throughput holds, and one that passes its check',

@@ -4,7 +4,7 @@ import { checkPlan } from '../../src/checks/index.js';
 import { asAsked, heldProblem, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { boundPooled, planPooled } from '../../src/milp/index.js';
-import { whole } from '../cases.js';
+import { describeInWholeRun, whole } from '../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 6 };
 
@@ -55,7 +55,7 @@ describe('settings', () => {
   });
 });
 
-describe('boundPooled()', () => {
+describeInWholeRun('boundPooled()', () => {
   it('is never beaten by a plan, and is undefined only where there is none', () => {
     let compared = 0;
     for (const objective of ['throughput', 'cost'] as const) {

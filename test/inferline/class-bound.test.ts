@@ -7,7 +7,7 @@ import { planPipeline, provedCost } from '../../src/inferline/planner.js';
 import type { Configuration, PlanningProblem, StageCandidate } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { cases, whole } from '../cases.js';
+import { cases, inWholeRun, whole } from '../cases.js';
 import { randomProblem } from './random-problem.js';
 
 function randomInput(seed: number, mostStages: number, requests: number, applications = seed % 5 < 2) {
@@ -41,7 +41,7 @@ function isWithinCounts(
 }
 
 describe('classBound()', () => {
-  it('is never more than the least cost, and proves most of the least costs', () => {
+  inWholeRun('is never more than the least cost, and proves most of the least costs', () => {
     const seen = { cases: 0, tight: 0 };
     for (let seed = 0; seed < cases(whole(40, 150), 4000); seed++) {
       const trials = new Trials(randomInput(seed, 4, 30));

@@ -6,7 +6,7 @@ import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
 import { readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 
 const CASES = cases(300, 3000);
 const CLASSES = ['a', 'b', 'c'];
@@ -74,39 +74,44 @@ describe('replicas that are fixed', () => {
     },
   );
 
-  it('are never counted twice or left out, and what does not fit is infeasible: every choice of classes is tried', () => {
-    const seen = { fits: 0, not: 0 };
-    for (let seed = 0; seed < CASES; seed++) {
-      const stream = streamOf(seed, 'counts');
-      const stages = Array.from({ length: 1 + stream.integer(4) }, () => ({
-        ...(stream.uniform() < 0.8 ? { replicas: 1 + stream.integer(3) } : {}),
-        classes: CLASSES.filter((_, k) => k === seed % 3 || stream.uniform() < 0.5),
-      }));
-      const limited = CLASSES.filter(() => stream.uniform() < 0.85);
-      const counts = Object.fromEntries(limited.map((name) => [name, stream.integer(6)]));
-      const { problem, sample } = chainOf(stages, counts);
-      const fitsFrom = (i: number, left: Record<string, number>): boolean => {
-        const stage = stages[i];
-        if (stage === undefined) return true;
-        return stage.classes.some((name) => {
-          const { replicas = 1 } = stage;
-          const count = left[name] ?? Number.POSITIVE_INFINITY;
-          return count >= replicas && fitsFrom(i + 1, { ...left, [name]: count - replicas });
-        });
-      };
-      const fits = fitsFrom(0, counts);
-      seen[fits ? 'fits' : 'not']++;
-      const input = { problem, samples: [sample], estimatorOf };
-      expect(fixedFit(new Trials(input)), `seed ${seed}`).toBe(fits);
-      for (const method of ['inferline', 'exact'] as const) {
-        const outcome = planPipeline(input, method);
-        expect(outcome.status, `seed ${seed}`).toBe(fits ? 'feasible' : 'infeasible');
-        for (const [name, used] of Object.entries(usedOf(problem, outcome)))
-          expect(used, `seed ${seed} ${name}`).toBeLessThanOrEqual(counts[name] ?? Number.POSITIVE_INFINITY);
+  inWholeRun(
+    'are never counted twice or left out, and what does not fit is infeasible: every choice of classes is tried',
+    () => {
+      const seen = { fits: 0, not: 0 };
+      for (let seed = 0; seed < CASES; seed++) {
+        const stream = streamOf(seed, 'counts');
+        const stages = Array.from({ length: 1 + stream.integer(4) }, () => ({
+          ...(stream.uniform() < 0.8 ? { replicas: 1 + stream.integer(3) } : {}),
+          classes: CLASSES.filter((_, k) => k === seed % 3 || stream.uniform() < 0.5),
+        }));
+        const limited = CLASSES.filter(() => stream.uniform() < 0.85);
+        const counts = Object.fromEntries(limited.map((name) => [name, stream.integer(6)]));
+        const { problem, sample } = chainOf(stages, counts);
+        const fitsFrom = (i: number, left: Record<string, number>): boolean => {
+          const stage = stages[i];
+          if (stage === undefined) return true;
+          return stage.classes.some((name) => {
+            const { replicas = 1 } = stage;
+            const count = left[name] ?? Number.POSITIVE_INFINITY;
+            return count >= replicas && fitsFrom(i + 1, { ...left, [name]: count - replicas });
+          });
+        };
+        const fits = fitsFrom(0, counts);
+        seen[fits ? 'fits' : 'not']++;
+        const input = { problem, samples: [sample], estimatorOf };
+        expect(fixedFit(new Trials(input)), `seed ${seed}`).toBe(fits);
+        for (const method of ['inferline', 'exact'] as const) {
+          const outcome = planPipeline(input, method);
+          expect(outcome.status, `seed ${seed}`).toBe(fits ? 'feasible' : 'infeasible');
+          for (const [name, used] of Object.entries(usedOf(problem, outcome)))
+            expect(used, `seed ${seed} ${name}`).toBeLessThanOrEqual(
+              counts[name] ?? Number.POSITIVE_INFINITY,
+            );
+        }
       }
-    }
-    expect(Math.min(seen.fits, seen.not), JSON.stringify(seen)).toBeGreaterThan(CASES / 10);
-  });
+      expect(Math.min(seen.fits, seen.not), JSON.stringify(seen)).toBeGreaterThan(CASES / 10);
+    },
+  );
 
   it('take what is left where stages are set already', () => {
     const { problem, sample } = chainOf([{ replicas: 2 }, { replicas: 3 }], { a: 3, b: 2, c: 0 });

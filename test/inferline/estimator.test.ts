@@ -13,7 +13,7 @@ import { INFERLINE_POLICY, type Pool, StageLocalCore } from '../../src/serving/i
 import { drawnFates } from '../../src/simulation/fates.js';
 import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';
-import { cases, WHOLE } from '../cases.js';
+import { cases, inWholeRun, WHOLE } from '../cases.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
@@ -138,24 +138,30 @@ function mergesEdges({ plan }: Case): boolean {
 const CASES = cases(WHOLE ? 300 : 60, 10_000);
 
 describe('estimatorOf()', () => {
-  it('gives every request the latency that the simulator gives it under the scheduler inferline', () => {
-    for (let seed = 0; seed < CASES; seed++) {
-      const one = randomCase(seed);
-      const { latencyNs, attainments } = estimatorOf(problemOf(one), sampleOf(one)).estimate(
-        configurationOf(one),
-      );
-      expect(attainments).toEqual([latencyNs.filter((ns) => ns <= 10e6).length / latencyNs.length]);
-      expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
-    }
-  });
+  inWholeRun(
+    'gives every request the latency that the simulator gives it under the scheduler inferline',
+    () => {
+      for (let seed = 0; seed < CASES; seed++) {
+        const one = randomCase(seed);
+        const { latencyNs, attainments } = estimatorOf(problemOf(one), sampleOf(one)).estimate(
+          configurationOf(one),
+        );
+        expect(attainments).toEqual([latencyNs.filter((ns) => ns <= 10e6).length / latencyNs.length]);
+        expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
+      }
+    },
+  );
 
-  it('gives every request the latency that the simulator gives it where transfers wait for no link', () => {
-    for (let seed = 0; seed < CASES; seed++) {
-      const one = randomCase(seed, { network: true });
-      const { latencyNs } = estimatorOf(problemOf(one), sampleOf(one)).estimate(configurationOf(one));
-      expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
-    }
-  });
+  inWholeRun(
+    'gives every request the latency that the simulator gives it where transfers wait for no link',
+    () => {
+      for (let seed = 0; seed < CASES; seed++) {
+        const one = randomCase(seed, { network: true });
+        const { latencyNs } = estimatorOf(problemOf(one), sampleOf(one)).estimate(configurationOf(one));
+        expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
+      }
+    },
+  );
 
   it('does so too where requests come in bursts and batches end together, unless edges merge at the same time', () => {
     let compared = 0;

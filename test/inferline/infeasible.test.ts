@@ -6,7 +6,7 @@ import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { infeasible } from '../../src/inferline/reasons.js';
 import type { OpenProblem } from '../../src/pipeline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
-import { cases, WHOLE, whole } from '../cases.js';
+import { cases, inWholeRun, WHOLE, whole } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
@@ -47,57 +47,60 @@ describe('planPipeline of what cannot be', () => {
     expect(infeasible).toBeGreaterThan(CASES / 10);
   });
 
-  it('names stages for which there are too few replicas: with more of their classes it is another reason', () => {
-    const seen = {
-      'slo-too-short': 0,
-      'no-combination': 0,
-      'limits-together': 0,
-      'too-few-replicas': 0,
-      'too-few-devices': 0,
-      'cannot-keep-up': 0,
-      'too-few-servers': 0,
-      needed: 0,
-    };
-    for (let seed = 0; seed < 2 * CASES; seed++) {
-      const drawn = { mostStages: 3, requests: REQUESTS, limits: true, keepsUp: seed % 3 === 0 };
-      const { problem, sample } = randomProblem(seed, drawn);
-      const outcome = planned(problem, sample);
-      if (outcome.status !== 'infeasible') continue;
-      for (const reason of outcome.reasons) {
-        seen[reason.code]++;
-        if (reason.code === 'slo-too-short') continue;
-        if (reason.code === 'limits-together' && reason.needed !== undefined) {
-          const { classes, stages } = reason.needed;
-          seen.needed++;
-          const more = Object.fromEntries(classes.map(({ device, needed }) => [device, needed]));
-          const counts = { ...problem.counts, ...more };
-          expect(planned({ ...problem, counts }, sample).status, `seed ${seed} with more`).toBe('feasible');
-          for (const { device, needed, count } of classes) {
-            expect(needed).toBeGreaterThan(count);
-            const own = stages.filter((stage) => stage.device === device);
-            expect(own.reduce((sum, { replicas }) => sum + replicas, 0)).toBe(needed);
+  inWholeRun(
+    'names stages for which there are too few replicas: with more of their classes it is another reason',
+    () => {
+      const seen = {
+        'slo-too-short': 0,
+        'no-combination': 0,
+        'limits-together': 0,
+        'too-few-replicas': 0,
+        'too-few-devices': 0,
+        'cannot-keep-up': 0,
+        'too-few-servers': 0,
+        needed: 0,
+      };
+      for (let seed = 0; seed < 2 * CASES; seed++) {
+        const drawn = { mostStages: 3, requests: REQUESTS, limits: true, keepsUp: seed % 3 === 0 };
+        const { problem, sample } = randomProblem(seed, drawn);
+        const outcome = planned(problem, sample);
+        if (outcome.status !== 'infeasible') continue;
+        for (const reason of outcome.reasons) {
+          seen[reason.code]++;
+          if (reason.code === 'slo-too-short') continue;
+          if (reason.code === 'limits-together' && reason.needed !== undefined) {
+            const { classes, stages } = reason.needed;
+            seen.needed++;
+            const more = Object.fromEntries(classes.map(({ device, needed }) => [device, needed]));
+            const counts = { ...problem.counts, ...more };
+            expect(planned({ ...problem, counts }, sample).status, `seed ${seed} with more`).toBe('feasible');
+            for (const { device, needed, count } of classes) {
+              expect(needed).toBeGreaterThan(count);
+              const own = stages.filter((stage) => stage.device === device);
+              expect(own.reduce((sum, { replicas }) => sum + replicas, 0)).toBe(needed);
+            }
           }
+          if (reason.code === 'too-few-replicas')
+            for (const { device, needed } of reason.least) {
+              const counts = { ...problem.counts, [device]: needed - 1 };
+              expect(planned({ ...problem, counts }, sample).status, `seed ${seed} with fewer`).toBe(
+                'infeasible',
+              );
+            }
+          const unlimited = {
+            ...problem,
+            counts: {},
+            stages: problem.stages.map(({ candidates }) => ({ candidates })),
+          };
+          expect(planned(unlimited, sample).status, `seed ${seed} ${reason.code}`).toBe(
+            reason.code === 'no-combination' ? 'infeasible' : 'feasible',
+          );
         }
-        if (reason.code === 'too-few-replicas')
-          for (const { device, needed } of reason.least) {
-            const counts = { ...problem.counts, [device]: needed - 1 };
-            expect(planned({ ...problem, counts }, sample).status, `seed ${seed} with fewer`).toBe(
-              'infeasible',
-            );
-          }
-        const unlimited = {
-          ...problem,
-          counts: {},
-          stages: problem.stages.map(({ candidates }) => ({ candidates })),
-        };
-        expect(planned(unlimited, sample).status, `seed ${seed} ${reason.code}`).toBe(
-          reason.code === 'no-combination' ? 'infeasible' : 'feasible',
-        );
       }
-    }
-    if (WHOLE) expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
-    expect(seen.needed, JSON.stringify(seen)).toBeGreaterThan(0);
-  });
+      if (WHOLE) expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
+      expect(seen.needed, JSON.stringify(seen)).toBeGreaterThan(0);
+    },
+  );
 
   it('names a stage that does not keep up with the mean rate, though the sample ends before that shows', () => {
     const latencyNs = Float64Array.of(15.6e6);
@@ -128,7 +131,7 @@ describe('planPipeline of what cannot be', () => {
     expect(replicas(fixed)).toMatchObject({ reasons: [{ code: 'cannot-keep-up', classes: [] }] });
   });
 
-  it('never calls infeasible what has a plan, wherever the search is stopped', () => {
+  inWholeRun('never calls infeasible what has a plan, wherever the search is stopped', () => {
     const seen = { undecided: 0, stopped: 0, finished: 0 };
     for (let seed = 0; seed < CASES; seed++) {
       const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: REQUESTS, limits: true });

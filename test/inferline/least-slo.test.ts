@@ -3,7 +3,7 @@ import { estimatorOf } from '../../src/inferline/estimator.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem } from '../../src/inferline/problem.js';
 import type { PlannerInput } from '../../src/inferline/trials.js';
-import { cases } from '../cases.js';
+import { cases, fewOf } from '../cases.js';
 import { randomProblem } from './random-problem.js';
 
 const CASES = cases(60, 2000);
@@ -29,7 +29,7 @@ function scaled({ stages, objectives, transferNs, ...rest }: PlanningProblem): P
 }
 
 describe('the SLO that is told where there is no plan', () => {
-  it.each(['inferline', 'exact'] as const)(
+  it.each(fewOf(['exact', 'inferline'] as const, 1))(
     'is met by %s at the cost that is reported, has four digits, and one that is shorter by a fiftieth is missed',
     (method) => {
       const seen = { told: 0, untold: 0 };

@@ -3,7 +3,7 @@ import { initialize } from '../../src/inferline/initialize.js';
 import { minimize } from '../../src/inferline/minimize.js';
 import type { Configuration, PipelineEstimator, PlanningProblem } from '../../src/inferline/problem.js';
 import { isCheaper, optionOf, Trials, withOption } from '../../src/inferline/trials.js';
-import { cases, whole } from '../cases.js';
+import { cases, describeInWholeRun, whole } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
@@ -50,7 +50,7 @@ describe('initialize', () => {
   });
 });
 
-describe('minimize', () => {
+describeInWholeRun('minimize', () => {
   it('ends where no single action lowers the cost', () => {
     let [tried, anomalies] = [0, 0];
     for (let seed = 0; seed < CASES; seed++) {

@@ -8,6 +8,7 @@ import { planPipeline, provedCost, provedForAll } from '../../src/inferline/plan
 import type { Configuration, PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { type PlannerInput, Trials } from '../../src/inferline/trials.js';
 import { readStageGraph } from '../../src/plans/index.js';
+import { inWholeRun } from '../cases.js';
 import { everyConfiguration } from './every-configuration.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
@@ -67,50 +68,58 @@ function withoutTies({ problem, samples }: PlannerInput): { problem: PlanningPro
 }
 
 describe('Searches of small problems', () => {
-  it('find the least cost of all configurations, prove bounds below it, or say what is in the way', () => {
-    const seen = { feasible: 0, infeasible: 0, told: 0 };
-    for (const seed of SEEDS) {
-      const input = inputOf(seed);
-      const least = leastCost(input);
-      const isFeasible = least < Number.POSITIVE_INFINITY;
-      const alone = searchExactly(new Trials(input));
-      expect([alone.finished, alone.configuration !== undefined], `seed ${seed}`).toEqual([true, isFeasible]);
-      const bounds = [classBound(new Trials(input)), classBound(new Trials(input), 'nothing')];
-      for (const bound of [...bounds, provedCost(input), provedForAll(input)])
-        expect(bound, `seed ${seed}`).toBeLessThanOrEqual(least * (1 + 1e-9));
-      const [exact, greedy] = (['exact', 'inferline'] as const).map((method) => planPipeline(input, method));
-      seen[isFeasible ? 'feasible' : 'infeasible']++;
-      if (exact?.status === 'infeasible') {
-        expect([isFeasible, greedy?.status], `seed ${seed}`).toEqual([false, 'infeasible']);
-        expect(exact.reasons.length).toBeGreaterThan(0);
-        if (exact.least === undefined) continue;
-        seen.told++;
-        const met = leastCost(withSlos(input, exact.least.sloNs));
-        expect(exact.least.hourlyCost, `seed ${seed}`).toBeCloseTo(met, 9);
-        // No step between is much shorter.
-        const shorter = exact.least.sloNs.map((ns, k) =>
-          Math.max(input.problem.objectives[k]!.sloNs, Math.floor(ns / 1.03) - 1),
+  inWholeRun(
+    'find the least cost of all configurations, prove bounds below it, or say what is in the way',
+    () => {
+      const seen = { feasible: 0, infeasible: 0, told: 0 };
+      for (const seed of SEEDS) {
+        const input = inputOf(seed);
+        const least = leastCost(input);
+        const isFeasible = least < Number.POSITIVE_INFINITY;
+        const alone = searchExactly(new Trials(input));
+        expect([alone.finished, alone.configuration !== undefined], `seed ${seed}`).toEqual([
+          true,
+          isFeasible,
+        ]);
+        const bounds = [classBound(new Trials(input)), classBound(new Trials(input), 'nothing')];
+        for (const bound of [...bounds, provedCost(input), provedForAll(input)])
+          expect(bound, `seed ${seed}`).toBeLessThanOrEqual(least * (1 + 1e-9));
+        const [exact, greedy] = (['exact', 'inferline'] as const).map((method) =>
+          planPipeline(input, method),
         );
-        if (
-          shorter.every((ns, k) => ns < exact.least!.sloNs[k]! || ns === input.problem.objectives[k]!.sloNs)
-        )
-          expect(leastCost(withSlos(input, shorter)), `seed ${seed}`).toBe(Number.POSITIVE_INFINITY);
-        continue;
+        seen[isFeasible ? 'feasible' : 'infeasible']++;
+        if (exact?.status === 'infeasible') {
+          expect([isFeasible, greedy?.status], `seed ${seed}`).toEqual([false, 'infeasible']);
+          expect(exact.reasons.length).toBeGreaterThan(0);
+          if (exact.least === undefined) continue;
+          seen.told++;
+          const met = leastCost(withSlos(input, exact.least.sloNs));
+          expect(exact.least.hourlyCost, `seed ${seed}`).toBeCloseTo(met, 9);
+          // No step between is much shorter.
+          const shorter = exact.least.sloNs.map((ns, k) =>
+            Math.max(input.problem.objectives[k]!.sloNs, Math.floor(ns / 1.03) - 1),
+          );
+          if (
+            shorter.every((ns, k) => ns < exact.least!.sloNs[k]! || ns === input.problem.objectives[k]!.sloNs)
+          )
+            expect(leastCost(withSlos(input, shorter)), `seed ${seed}`).toBe(Number.POSITIVE_INFINITY);
+          continue;
+        }
+        if (exact?.status !== 'feasible' || greedy?.status !== 'feasible') throw new Error(`seed ${seed}`);
+        expect([exact.hourlyCost, exact.lowerBound], `seed ${seed}`).toEqual([
+          expect.closeTo(least, 9),
+          expect.closeTo(least, 9),
+        ]);
+        expect([exact.finished, greedy.finished], `seed ${seed}`).toEqual([true, true]);
+        expect(alone.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
+        expect(greedy.hourlyCost, `seed ${seed}`).toBeGreaterThanOrEqual(least - 1e-9);
+        expect(greedy.hourlyCost, `seed ${seed}`).toBeLessThanOrEqual(least * 1.5 + 1e-9);
+        for (const { configuration } of [exact, greedy])
+          expect(meets(input.problem, input.samples, configuration), `seed ${seed}`).toBe(true);
       }
-      if (exact?.status !== 'feasible' || greedy?.status !== 'feasible') throw new Error(`seed ${seed}`);
-      expect([exact.hourlyCost, exact.lowerBound], `seed ${seed}`).toEqual([
-        expect.closeTo(least, 9),
-        expect.closeTo(least, 9),
-      ]);
-      expect([exact.finished, greedy.finished], `seed ${seed}`).toEqual([true, true]);
-      expect(alone.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
-      expect(greedy.hourlyCost, `seed ${seed}`).toBeGreaterThanOrEqual(least - 1e-9);
-      expect(greedy.hourlyCost, `seed ${seed}`).toBeLessThanOrEqual(least * 1.5 + 1e-9);
-      for (const { configuration } of [exact, greedy])
-        expect(meets(input.problem, input.samples, configuration), `seed ${seed}`).toBe(true);
-    }
-    expect(Math.min(seen.feasible, seen.infeasible, seen.told), JSON.stringify(seen)).toBeGreaterThan(3);
-  });
+      expect(Math.min(seen.feasible, seen.infeasible, seen.told), JSON.stringify(seen)).toBeGreaterThan(3);
+    },
+  );
 
   it('answer alike by the Estimator and by the plain one', () => {
     for (const seed of SEEDS) {

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { doneShortly } from '../../src/jobs/index.js';
+import { inWholeRun } from '../cases.js';
 
 it('gives the answer of a job that is not cut short', async () => {
   expect(await doneShortly((interrupted) => (interrupted() ? 'a part' : 'all'))).toBe('all');
 });
 
-it('gives no answer of a job that was cut short, since what it has then is not whole', async () => {
+inWholeRun('gives no answer of a job that was cut short, since what it has then is not whole', async () => {
   const answer = await doneShortly((interrupted) => {
     while (!interrupted());
     return 'a part';

@@ -113,7 +113,7 @@ const QUICK = { model: 'm', requests: 6, refusals: 60 };
 const EARLY_US = 1500;
 
 describe('measureEngine()', () => {
-  it('finds no ingress faster and no hop shorter than those of a deployment', async () => {
+  inWholeRun('finds no ingress faster and no hop shorter than those of a deployment', async () => {
     const url = await deployed({ ingressMs: 20, replicas: 2, stageMs: 15, hopMs: 10 });
     const { replicas, requestUs, hopUs, requests, refusals, bodyBytes, server } = await measureEngine(
       url,

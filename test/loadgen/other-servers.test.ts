@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadServer } from '../../src/api/index.js';
 import { describeServer, driveLoad } from '../../src/loadgen/index.js';
+import { inWholeRun } from '../cases.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -122,7 +123,7 @@ describe.each(Object.entries(SERVERS))('A server that lists its models as %s doe
 });
 
 describe('driveLoad()', () => {
-  it('sends tensors as it is asked to, and float16 as bytes, whatever a server reports', async () => {
+  inWholeRun('sends tensors as it is asked to, and float16 as bytes, whatever a server reports', async () => {
     const halves = { ...metadata, inputs: [tensor('x', 'FP16')] };
     for (const [described, tensors, sent] of [
       [metadata, undefined, 'json'],

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { LinearModel } from '../../src/lp/linear-model.js';
+import { inWholeRun } from '../cases.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {
@@ -163,7 +164,7 @@ describe('HighsEngine', () => {
     expect(highs.solve(open)).toEqual({ status: 'unbounded' });
   });
 
-  test('distinguishes an interruption from an answer', () => {
+  inWholeRun('distinguishes an interruption from an answer', () => {
     const hard = new LinearModel();
     const x = hard.addVariables(
       Array.from({ length: 20 }, (_, i) => `x${i}`),

@@ -8,7 +8,7 @@ import {
   type ProblemModel,
   planBaseline,
 } from '../../src/milp/index.js';
-import { cases } from '../cases.js';
+import { cases, describeInWholeRun } from '../cases.js';
 import { problemByHand } from './by-hand.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
@@ -67,7 +67,7 @@ function gpusOf({ cluster }: PooledProblem): number[] {
   return Object.values(cluster.devices).map(({ count }) => count);
 }
 
-describe('planBaseline() finds the best value', () => {
+describeInWholeRun('planBaseline() finds the best value', () => {
   test('of one model without partitioning, and of single GPUs and pairs of two classes', () => {
     let better = 0;
     for (let seed = 1; seed <= cases(25, 100); seed++) {

@@ -4,7 +4,7 @@ import { type Instance, readInstances, readProfile, specOf } from '../../bench/p
 import { checkPlan } from '../../src/checks/index.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { type PooledProblem, planBaseline, planPooled, resolvePooled } from '../../src/milp/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from '../ppipe/made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
@@ -64,7 +64,7 @@ describe.each([
 });
 
 describe.runIf(there)('on the published instances', () => {
-  test('planPooled() reaches every reference with a proven optimum', () => {
+  inWholeRun('planPooled() reaches every reference with a proven optimum', () => {
     for (const instance of readInstances(FOLDER).filter((_, i) => i % cases(9, 1) === 0)) {
       const problem = problemOf(instance);
       const outcome = planPooled(problem, { highs });

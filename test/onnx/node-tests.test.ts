@@ -6,7 +6,7 @@ import onnxProto from 'onnx-proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { InputError } from '../../src/formats/index.js';
 import { cutsOf, extractPartition, nameNodes, readModel } from '../../src/onnx/index.js';
-import { cases, seeds } from '../cases.js';
+import { cases, inWholeRun, seeds } from '../cases.js';
 import { fieldBytes, payload } from './fields.js';
 import { MADE_MODELS } from './made-models.js';
 import { noise } from './noise.js';
@@ -119,7 +119,7 @@ function publishedNodeTests(): void {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('extractPartition() of [0, n) keeps every field of every model byte for byte', () => {
+  inWholeRun('extractPartition() of [0, n) keeps every field of every model byte for byte', () => {
     expectFieldsKept(files);
   });
 
@@ -127,7 +127,7 @@ function publishedNodeTests(): void {
     expectReadAsDecoded(files);
   });
 
-  it('cutsOf() and nameNodes() accept every model', () => {
+  inWholeRun('cutsOf() and nameNodes() accept every model', () => {
     expectCutAndNamed(files);
   });
 }

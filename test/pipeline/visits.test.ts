@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { scaleFactors } from '../../src/pipeline/visits.js';
 import { readStageGraph } from '../../src/plans/pipeline/graph.js';
 import { streamOf } from '../../src/random/index.js';
-import { seeds } from '../cases.js';
+import { inWholeRun, seeds } from '../cases.js';
 import { fatesOf, randomGraph } from '../plans/pipeline/random-graph.js';
 
 describe('scaleFactors()', () => {
-  it('gives the sum over all outcomes of the verdicts, for random graphs', () => {
+  inWholeRun('gives the sum over all outcomes of the verdicts, for random graphs', () => {
     for (const seed of seeds(300, 5000)) {
       const given = randomGraph(seed);
       const { graph, faults } = readStageGraph(given);

@@ -7,7 +7,7 @@ import { vitExported } from '../../examples/models/exported-vit.js';
 import { type Executor, stackBatch, startExecutor, type Tensors } from '../../src/execution/index.js';
 import { type Cut, extractPartition } from '../../src/onnx/index.js';
 import { type PreparedModel, prepareModel } from '../../src/profiler/index.js';
-import { cases, fewOf, LONG, WHOLE } from '../cases.js';
+import { cases, fewOf, inWholeRunOnly, LONG, WHOLE } from '../cases.js';
 import { spread } from '../onnx/runtime.js';
 import { hasShared, sharedFile } from '../onnx/shared.js';
 
@@ -68,7 +68,7 @@ async function chained(
 }
 
 describe('models as exporters write transformers', () => {
-  it.each(fewOf(CASES, 2))(
+  it.each(fewOf(CASES, 1))(
     'can be cut at every place of %s that is not the same as another',
     async (name, build) => {
       const { all, valid } = placesBetween(await prepared(name, build));
@@ -77,7 +77,7 @@ describe('models as exporters write transformers', () => {
     },
   );
 
-  it.each(fewOf(CASES, 1))(
+  it.each(inWholeRunOnly(CASES))(
     'give %s’s own answers from chains at many cuts, for one request and for three',
     async (name, build) => {
       const model = await prepared(name, build);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fewOf, WHOLE } from '../cases.js';
+import { fewOf, inWholeRun, WHOLE } from '../cases.js';
 import { numbers } from './fake-driver.js';
 import { ONE, PATIENT, programOf, SOON, started, turn } from './started.js';
 
@@ -240,7 +240,7 @@ describe('ProgramHost, where a program makes a mistake', () => {
     ([what, , reason]) => reason === 'program-error' && what !== 'ends the process',
   );
 
-  it('ends each run that makes a mistake of its own, and answers those between', async () => {
+  inWholeRun('ends each run that makes a mistake of its own, and answers those between', async () => {
     const mistakes = ofOneRun.map(([, body], i) => `if (which === ${100 + i}) { ${body} } else `);
     const path = programOf(`
       const which = (await request.read('x')).data[0];
@@ -294,7 +294,7 @@ describe('ProgramHost, where a program makes a mistake', () => {
     expect([failure?.reason, calls.length]).toEqual(['program-limit', 3]);
   });
 
-  it('refuses inputs whose datatypes, shapes or rows do not fit, with all of them', async () => {
+  inWholeRun('refuses inputs whose datatypes, shapes or rows do not fit, with all of them', async () => {
     const face = (name: string, datatype: 'FP32' | 'INT64', shape: number[]) => ({ name, datatype, shape });
     const components = {
       takes: {
@@ -397,7 +397,7 @@ describe('ProgramHost, where runs meddle with one another', () => {
     ['in a microtask', 'release(); queueMicrotask(() => { for (;;); });', 'await gate;'],
     ['in a tick', 'release(); process.nextTick(() => { for (;;); });', 'await gate;'],
   ];
-  it.each(fewOf(LOOPS, 2))(
+  it.each(fewOf(LOOPS, 1))(
     'blames the run that loops %s, also where another one was resumed with it',
     async (_, looping, waiting) => {
       const driver = await started(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgramTensor } from '../../src/programs/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { seeds } from '../cases.js';
+import { inWholeRun, seeds } from '../cases.js';
 import { directly } from './directly.js';
 import { ARITHMETIC, numbers } from './fake-driver.js';
 import { HEAD, moduleFile, ONE, PATIENT, programOf, type StartedOptions, started, turn } from './started.js';
@@ -81,7 +81,7 @@ describe('ProgramHost, of tensors that programs make', () => {
     return (await driver.run(0, ONE)).failure?.message ?? tensors[0];
   };
 
-  it('takes each datatype in its array, and text as strings', async () => {
+  inWholeRun('takes each datatype in its array, and text as strings', async () => {
     const numbered = {
       BOOL: Uint8Array,
       UINT16: Uint16Array,
@@ -101,7 +101,7 @@ describe('ProgramHost, of tensors that programs make', () => {
     expect(await made('BYTES', `['a', 'é']`)).toEqual({ datatype: 'BYTES', shape: [1, 2], data: ['a', 'é'] });
   });
 
-  it('refuses each in another array', async () => {
+  inWholeRun('refuses each in another array', async () => {
     const refused = (held: string, datatype: string) =>
       `returned as y what holds its data otherwise than in ${held}, as ${datatype} is held`;
     expect(await made('BYTES', `['a', 3]`)).toBe(refused('a list of strings', 'BYTES'));

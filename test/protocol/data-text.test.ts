@@ -4,6 +4,7 @@ import { parseJson } from '../../src/protocol/json.js';
 import { requestParts } from '../../src/protocol/request-parts.js';
 import { dataTextBytes, jsonOf, jsonTexts, tensorFromJson, tensorOfText } from '../../src/protocol/wire.js';
 import { streamOf } from '../../src/random/index.js';
+import { inWholeRun } from '../cases.js';
 
 const BATCH = 64 * 1024;
 
@@ -62,7 +63,7 @@ describe('tensorOfText()', () => {
     expect(inSteps).toEqual(whole);
   });
 
-  it('gives the same of random data, however they are nested and spaced, across batches', () => {
+  inWholeRun('gives the same of random data, however they are nested and spaced, across batches', () => {
     const stream = streamOf(3, 'data');
     const pick = <Item>(items: readonly Item[]) => items[stream.integer(items.length)]!;
     const space = () => pick(['', '', '', ' ', '\n\t']);

@@ -95,34 +95,46 @@ describe('tritonclient', () => {
 });
 
 describe('A server with a token file', () => {
-  it('lets in who has a token, asks others for one everywhere except for health, and counts by name', async () => {
-    writeFileSync(tokenFile, 'alice:secret-a\nbob:secret-b\n');
-    const { server, events } = await served({ tokenFile });
-    expect((await ask(server, { path: '/v2/health/ready' })).status).toBe(200);
-    expect((await ask(server, { path: '/v2/health/live' })).status).toBe(200);
-    for (const path of ['/v2', '/metrics', '/v2/models/tiny/ready', '/nothing', '/v2/health/../models/tiny'])
-      expect([path, (await ask(server, { path })).status]).toEqual([path, 401]);
-    const without = await ask(server, { path: INFER, body: BODY });
-    expect([without.status, without.headers['www-authenticate']]).toEqual([401, 'Bearer realm="inferplan"']);
-    const wrong = await ask(server, { headers: bearer('secret-c') });
-    expect(wrong.headers['www-authenticate']).toBe('Bearer realm="inferplan", error="invalid_token"');
-    for (const authorization of ['secret-a', 'Basic secret-a', 'Bearer', 'Bearer secret-a secret-b'])
-      expect((await ask(server, { headers: { authorization } })).status).toBe(401);
-    expect((await ask(server, { headers: bearer('secret-a'), path: INFER, body: BODY })).status).toBe(200);
-    expect((await ask(server, { headers: { authorization: 'bearer secret-b' }, path: '/none' })).status).toBe(
-      404,
-    );
-    const { text } = await ask(server, { headers: bearer('secret-a'), path: '/metrics' });
-    expect(text).toContain('inferplan_client_requests_total{client="alice",code="200"} 1');
-    expect(text).toContain('inferplan_client_requests_total{client="bob",code="404"} 1');
-    expect(text).toContain('inferplan_refused_total{reason="token"} 11');
-    expect(text).not.toContain('secret');
-    expect(events.filter(({ kind }) => kind === 'clientCame')).toMatchObject([
-      { name: 'alice' },
-      { name: 'bob' },
-    ]);
-    expect(events.filter(({ kind }) => kind === 'refused')).toHaveLength(1);
-  });
+  inWholeRun(
+    'lets in who has a token, asks others for one everywhere except for health, and counts by name',
+    async () => {
+      writeFileSync(tokenFile, 'alice:secret-a\nbob:secret-b\n');
+      const { server, events } = await served({ tokenFile });
+      expect((await ask(server, { path: '/v2/health/ready' })).status).toBe(200);
+      expect((await ask(server, { path: '/v2/health/live' })).status).toBe(200);
+      for (const path of [
+        '/v2',
+        '/metrics',
+        '/v2/models/tiny/ready',
+        '/nothing',
+        '/v2/health/../models/tiny',
+      ])
+        expect([path, (await ask(server, { path })).status]).toEqual([path, 401]);
+      const without = await ask(server, { path: INFER, body: BODY });
+      expect([without.status, without.headers['www-authenticate']]).toEqual([
+        401,
+        'Bearer realm="inferplan"',
+      ]);
+      const wrong = await ask(server, { headers: bearer('secret-c') });
+      expect(wrong.headers['www-authenticate']).toBe('Bearer realm="inferplan", error="invalid_token"');
+      for (const authorization of ['secret-a', 'Basic secret-a', 'Bearer', 'Bearer secret-a secret-b'])
+        expect((await ask(server, { headers: { authorization } })).status).toBe(401);
+      expect((await ask(server, { headers: bearer('secret-a'), path: INFER, body: BODY })).status).toBe(200);
+      expect(
+        (await ask(server, { headers: { authorization: 'bearer secret-b' }, path: '/none' })).status,
+      ).toBe(404);
+      const { text } = await ask(server, { headers: bearer('secret-a'), path: '/metrics' });
+      expect(text).toContain('inferplan_client_requests_total{client="alice",code="200"} 1');
+      expect(text).toContain('inferplan_client_requests_total{client="bob",code="404"} 1');
+      expect(text).toContain('inferplan_refused_total{reason="token"} 11');
+      expect(text).not.toContain('secret');
+      expect(events.filter(({ kind }) => kind === 'clientCame')).toMatchObject([
+        { name: 'alice' },
+        { name: 'bob' },
+      ]);
+      expect(events.filter(({ kind }) => kind === 'refused')).toHaveLength(1);
+    },
+  );
 
   it('answers 401 without reading a body that is large', async () => {
     writeFileSync(tokenFile, 'alice:secret-a\n');
@@ -261,7 +273,7 @@ describe.skipIf(!HAS_OPENSSL || !HAS_CURL)('A server with certificates (with ope
     }
   };
 
-  it('speaks HTTPS to those who trust its authority, and HTTP to nobody', async () => {
+  inWholeRun('speaks HTTPS to those who trust its authority, and HTTP to nobody', async () => {
     const { certfile, keyfile } = made!.signed('server');
     const { server } = await served({ sslCertfile: certfile, sslKeyfile: keyfile, metricsPort: 0 });
     expect(server.url).toMatch(/^https:/);

@@ -69,7 +69,7 @@ it('A model that is replaced while it is served is not loaded by a restarted exe
   expect((await infer(server)).status).toBe(200);
 });
 
-it('A model that is gone when its executor is restarted is reported as missing', async () => {
+inWholeRun('A model that is gone when its executor is restarted is reported as missing', async () => {
   const { server, folder, events } = await served();
   const file = join(folder, 'partitions/0-1.onnx');
   await rename(file, `${file}.away`);

@@ -3,7 +3,7 @@ import type { PipelinePlan, TensorSpec } from '../../src/formats/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { Drops } from '../../src/runtime/drops.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
-import { inWholeRun } from '../cases.js';
+import { describeInWholeRun, inWholeRun } from '../cases.js';
 import { gearPlan } from '../gear-plans.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
@@ -104,7 +104,7 @@ describe('Drops.ending()', () => {
   });
 });
 
-describe('a request that a server drops', () => {
+describeInWholeRun('a request that a server drops', () => {
   const closers: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();

@@ -86,7 +86,7 @@ describe('A server with an executor that hangs', () => {
     },
   );
 
-  it('closes within the drain timeout also where the executor hangs with nothing open', async () => {
+  inWholeRun('closes within the drain timeout also where the executor hangs with nothing open', async () => {
     const { server, events } = await served({ drainTimeoutMs: 300 });
     for (const pid of server.executorPids()) process.kill(pid, 'SIGSTOP');
     await server.close();

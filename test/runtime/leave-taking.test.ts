@@ -128,24 +128,27 @@ describe('A server that closes', () => {
     return { socket, ended };
   }
 
-  it('announces to a client without an open request that it closes, so that a request on its way has an answer', async () => {
-    const { server, close } = await serveBundle(twoPartitions(2, 5000));
-    closers.push(close);
-    const { ended } = await heard(
-      server.address.port,
-      'GET /v2/health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n',
-    );
-    const half = await heard(server.address.port, 'POST /v2/models/ti');
-    await sleep(50);
-    await server.close();
-    const { all, failed } = await ended;
-    expect(failed).toEqual([]);
-    expect(all).toMatch(/HTTP\/1.1 200 OK[\s\S]*HTTP\/1.1 503 Service Unavailable/);
-    expect(all).toContain('"reason":"draining"');
-    expect((await half.ended).all).toContain('"reason":"draining"');
-  });
+  inWholeRun(
+    'announces to a client without an open request that it closes, so that a request on its way has an answer',
+    async () => {
+      const { server, close } = await serveBundle(twoPartitions(2, 5000));
+      closers.push(close);
+      const { ended } = await heard(
+        server.address.port,
+        'GET /v2/health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n',
+      );
+      const half = await heard(server.address.port, 'POST /v2/models/ti');
+      await sleep(50);
+      await server.close();
+      const { all, failed } = await ended;
+      expect(failed).toEqual([]);
+      expect(all).toMatch(/HTTP\/1.1 200 OK[\s\S]*HTTP\/1.1 503 Service Unavailable/);
+      expect(all).toContain('"reason":"draining"');
+      expect((await half.ended).all).toContain('"reason":"draining"');
+    },
+  );
 
-  it('answers each of the connections that the system still holds for it', async () => {
+  inWholeRun('answers each of the connections that the system still holds for it', async () => {
     const { server, close } = await serveBundle(twoPartitions(2, 5000));
     closers.push(close);
     const text = 'GET /v2/health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';

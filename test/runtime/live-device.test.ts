@@ -5,6 +5,7 @@ import { sha256Of } from '../../src/formats/index.js';
 import { HangLimit } from '../../src/runtime/hang-limit.js';
 import { LiveDevice, planDevices } from '../../src/runtime/live-device.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
+import { inWholeRun } from '../cases.js';
 import { FEATURES, looksUp, rowModel } from '../onnx/row-models.js';
 import { inputOf, twoPartitions, writeBundle } from './tiny-bundle.js';
 
@@ -79,18 +80,21 @@ describe('LiveDevice', () => {
     expect(Object.keys(second.outputs)).toEqual(['y']);
   });
 
-  it('comes up again when it is activated after it was closed, and reports no end that was wanted', async () => {
-    const { device, told, until } = await liveDevice();
-    await device.start();
-    const { pid } = device;
-    await device.close();
-    expect(device.pid).toBeUndefined();
-    device.activate();
-    await until(3);
-    expect(told).toEqual(['up', 'off', 'up']);
-    expect(device.pid).not.toBe(pid);
-    await device.run(0, { x: inputOf(1) });
-  });
+  inWholeRun(
+    'comes up again when it is activated after it was closed, and reports no end that was wanted',
+    async () => {
+      const { device, told, until } = await liveDevice();
+      await device.start();
+      const { pid } = device;
+      await device.close();
+      expect(device.pid).toBeUndefined();
+      device.activate();
+      await until(3);
+      expect(told).toEqual(['up', 'off', 'up']);
+      expect(device.pid).not.toBe(pid);
+      await device.run(0, { x: inputOf(1) });
+    },
+  );
 
   it('is up once after orders that contradict one another, and obeys the last', async () => {
     const { device, told, until } = await liveDevice();
@@ -126,7 +130,7 @@ describe('LiveDevice', () => {
     expect(told).toEqual(['off']);
   });
 
-  it('reports once why it cannot be brought up, while it tries again', async () => {
+  inWholeRun('reports once why it cannot be brought up, while it tries again', async () => {
     const { device, told, until, folder } = await liveDevice();
     await rm(join(folder, 'partitions'), { recursive: true });
     device.activate();
@@ -136,7 +140,7 @@ describe('LiveDevice', () => {
     expect(told.slice(1)).toEqual(['off']);
   });
 
-  it('is started again when it ends by itself, with all its models', async () => {
+  inWholeRun('is started again when it ends by itself, with all its models', async () => {
     const { device, told, until } = await liveDevice();
     device.activate();
     await until(1);

@@ -182,7 +182,7 @@ describe('a server with more large requests than it can serve', () => {
     expect(text).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"live":true}$/);
   });
 
-  it('refuses a slow client with 503 before its body has arrived', async () => {
+  inWholeRun('refuses a slow client with 503 before its body has arrived', async () => {
     const reply = await overloaded(() =>
       turnedAway(async () => {
         const headers = { 'content-length': '900000' };
@@ -201,7 +201,7 @@ describe('a server with more large requests than it can serve', () => {
     expect(reply.status).toBe(503);
   });
 
-  it('ends the connection of a very large body after the client has its answer', async () => {
+  inWholeRun('ends the connection of a very large body after the client has its answer', async () => {
     const reply = await overloaded(() => turnedAway(() => post(bodyOf(1, 3_000_000))));
     expect(reply).toMatchObject({ status: 503, connection: 'close', type: 'application/json' });
   });
@@ -228,7 +228,7 @@ describe('a server with more large requests than it can serve', () => {
     expect(await served(asking)).toMatchObject({ status: 200, continued: true });
   });
 
-  it('gives slow clients no place in the queue', async () => {
+  inWholeRun('gives slow clients no place in the queue', async () => {
     const headers = { 'content-length': '900000' };
     const slow = Array.from({ length: 100 }, () => {
       const request = httpRequest(server.url + INFER, { method: 'POST', agent: false, headers });

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HttpServers } from '../../src/runtime/http-servers.js';
+import { inWholeRun } from '../cases.js';
 
 const MANY = 100;
 /** The sockets of a loopback connection hold some of these, and then no more. */
@@ -45,24 +46,27 @@ describe('a client that sends requests in a row', () => {
   const requests = (name: string, count: number): string =>
     Array.from({ length: count }, (_, i) => `GET /${name}${i} HTTP/1.1\r\nhost: a\r\n\r\n`).join('');
 
-  it('has few answers waiting while it reads nothing, and all of them in order once it reads', async () => {
-    const socket = client();
-    socket.pause();
-    socket.write(requests('', MANY));
-    await sleep(300);
-    expect(begun.length).toBeGreaterThan(0);
-    expect(begun.length).toBeLessThan(MANY / 2);
-    let answers = 0;
-    let bytes = 0;
-    socket.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
-    });
-    socket.resume();
-    while (bytes < MANY * ANSWER.length) await once(socket, 'data');
-    expect(answers).toBe(MANY);
-    expect(begun).toEqual(Array.from({ length: MANY }, (_, i) => `/${i}`));
-  });
+  inWholeRun(
+    'has few answers waiting while it reads nothing, and all of them in order once it reads',
+    async () => {
+      const socket = client();
+      socket.pause();
+      socket.write(requests('', MANY));
+      await sleep(300);
+      expect(begun.length).toBeGreaterThan(0);
+      expect(begun.length).toBeLessThan(MANY / 2);
+      let answers = 0;
+      let bytes = 0;
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
+      });
+      socket.resume();
+      while (bytes < MANY * ANSWER.length) await once(socket, 'data');
+      expect(answers).toBe(MANY);
+      expect(begun).toEqual(Array.from({ length: MANY }, (_, i) => `/${i}`));
+    },
+  );
 
   it('lets another client be answered between its requests', async () => {
     const socket = client();
@@ -91,7 +95,7 @@ describe('a client that sends requests in a row', () => {
     expect(crowded).toBe(1);
   });
 
-  it('may send any number of them where it reads the answers meanwhile', async () => {
+  inWholeRun('may send any number of them where it reads the answers meanwhile', async () => {
     const socket = client();
     let asked = 0;
     let bytes = 0;

@@ -91,24 +91,27 @@ async function expectAllAccounted(report: Awaited<ReturnType<typeof driveLoad>>,
 }
 
 describe('startServer() under driveLoad()', () => {
-  it("answers everything at a modest rate over two partitions, with the model's own answers", async () => {
-    const { server } = await serve(twoPartitions(4, 3000));
-    const report = await driveLoad(server.url, {
-      rps: 150,
-      durationS: whole(0.4, cases(0.7, 2)),
-      seed: 1,
-      inputs,
-      check,
-    });
-    expect(report.failures).toEqual({});
-    expect(report.answered).toBe(report.sent);
-    expect(report.model).toBe('tiny');
-    await expectAllAccounted(report, server);
-    const text = await server.metricsText();
-    expect(metric(text, 'nv_inference_request_success{')).toBe(report.sent);
-    expect(metric(text, 'nv_inference_count{')).toBe(report.sent);
-    expect(metric(text, 'inferplan_batch_size_sum', 'partition="0"')).toBe(report.sent);
-  });
+  inWholeRun(
+    "answers everything at a modest rate over two partitions, with the model's own answers",
+    async () => {
+      const { server } = await serve(twoPartitions(4, 3000));
+      const report = await driveLoad(server.url, {
+        rps: 150,
+        durationS: whole(0.4, cases(0.7, 2)),
+        seed: 1,
+        inputs,
+        check,
+      });
+      expect(report.failures).toEqual({});
+      expect(report.answered).toBe(report.sent);
+      expect(report.model).toBe('tiny');
+      await expectAllAccounted(report, server);
+      const text = await server.metricsText();
+      expect(metric(text, 'nv_inference_request_success{')).toBe(report.sent);
+      expect(metric(text, 'nv_inference_count{')).toBe(report.sent);
+      expect(metric(text, 'inferplan_batch_size_sum', 'partition="0"')).toBe(report.sent);
+    },
+  );
 
   inWholeRun('serves requests of many rows, in JSON and with uniform arrivals', async () => {
     const { server } = await serve(twoPartitions(4, 3000));
@@ -127,7 +130,7 @@ describe('startServer() under driveLoad()', () => {
     expect(metric(await server.metricsText(), 'nv_inference_count{')).toBe(150);
   });
 
-  it('says before it is ready that its devices leave no room for it on this host', async () => {
+  inWholeRun('says before it is ready that its devices leave no room for it on this host', async () => {
     const { server, events } = await serveCrowd(hostThreads());
     const told = events.find((event) => event.kind === 'crowded')!;
     expect(told.why).toContain(`keep ${hostThreads()} of this host's ${hostThreads()} CPU cores busy`);
@@ -151,24 +154,27 @@ describe('startServer() under driveLoad()', () => {
     return { server, events };
   }
 
-  it('reports what it has executed since an earlier answer, and refuses what is no such answer', async () => {
-    const { server } = await serve(twoPartitions(1, 3000));
-    const told = async (since: string) => {
-      const response = await fetch(`${server.url}/v2/models/tiny/executions?since=${since}`);
-      return { status: response.status, body: (await response.json()) as Executions };
-    };
-    await driveLoad(server.url, { rps: 30, durationS: whole(0.3, 0.5), inputs });
-    const { sequence, executions } = (await told('0')).body;
-    const { sent } = await driveLoad(server.url, { rps: 30, durationS: whole(0.3, 0.5), seed: 8, inputs });
-    const later = (await told(String(sequence))).body;
-    expect(later.requests.answered).toBe(executions[0]!.executed + sent);
-    expect(later.executions).toMatchObject([
-      { pipeline: 0, partition: 0, device_class: 'cpu', virtual: 1, batch_size: 1, measured: sent },
-      { pipeline: 0, partition: 1, device_class: 'cpu', virtual: 1, batch_size: 1, measured: sent },
-    ]);
-    expect(later.executions[0]!.p50_us).toBeGreaterThan(0);
-    expect((await told('x')).status).toBe(400);
-  });
+  inWholeRun(
+    'reports what it has executed since an earlier answer, and refuses what is no such answer',
+    async () => {
+      const { server } = await serve(twoPartitions(1, 3000));
+      const told = async (since: string) => {
+        const response = await fetch(`${server.url}/v2/models/tiny/executions?since=${since}`);
+        return { status: response.status, body: (await response.json()) as Executions };
+      };
+      await driveLoad(server.url, { rps: 30, durationS: whole(0.3, 0.5), inputs });
+      const { sequence, executions } = (await told('0')).body;
+      const { sent } = await driveLoad(server.url, { rps: 30, durationS: whole(0.3, 0.5), seed: 8, inputs });
+      const later = (await told(String(sequence))).body;
+      expect(later.requests.answered).toBe(executions[0]!.executed + sent);
+      expect(later.executions).toMatchObject([
+        { pipeline: 0, partition: 0, device_class: 'cpu', virtual: 1, batch_size: 1, measured: sent },
+        { pipeline: 0, partition: 1, device_class: 'cpu', virtual: 1, batch_size: 1, measured: sent },
+      ]);
+      expect(later.executions[0]!.p50_us).toBeGreaterThan(0);
+      expect((await told('x')).status).toBe(400);
+    },
+  );
 
   interface Executions {
     sequence: number;
@@ -322,7 +328,7 @@ describe('startServer() under driveLoad()', () => {
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  it('stops when aborted, and counts open requests as cancelled', async () => {
+  inWholeRun('stops when aborted, and counts open requests as cancelled', async () => {
     const { server } = await serve(twoPartitions(4, 5000, 1e6, 2000), {
       policy: ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'],
       drainTimeoutMs: 100,

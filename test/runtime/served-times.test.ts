@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { expectPartsAddUp, metricOf } from './time-parts.js';
 import {
   type BundleShape,
@@ -83,32 +84,35 @@ async function expectWhole(server: RunningServer, requests: number): Promise<voi
 const number = (value: number) => ({ name: 'x', shape: [1, 1], datatype: 'INT64', data: [value] });
 
 describe('the times of requests', () => {
-  it('count a batch of 8 for each of its 8 requests, and add up to the time of the requests', async () => {
-    const server = await serve(onePartition(echo('int64'), { batch: 8, slowdown: 20 }));
-    for (let round = 0; round < 2; round++) {
-      const statuses = await Promise.all(Array.from({ length: 8 }, (_, i) => post(server, number(i))));
-      expect(statuses).toEqual(new Array(8).fill(200));
-    }
-    const { inference_count, execution_count, inference_stats, batch_stats } = await statsOf(server);
-    expect([inference_count, execution_count]).toEqual([16, 2]);
-    expect(batch_stats).toMatchObject([
-      { batch_size: 8, compute_input: { count: 2 }, compute_infer: { count: 2 } },
-    ]);
-    const [batches] = batch_stats;
-    expect(Math.abs(inference_stats.compute_infer.ns - 8 * batches!.compute_infer.ns)).toBeLessThan(100);
-    // Each request is read and answered besides.
-    for (const part of ['compute_input', 'compute_output'] as const)
-      expect(inference_stats[part].ns).toBeGreaterThan(8 * batches![part].ns);
-    await expectWhole(server, 16);
-    const metric = await metricsOf(server);
-    const handedOverUs = metric('inferplan_handover_us_total');
-    expect(handedOverUs).toBeGreaterThan(0);
-    expect(1e3 * handedOverUs).toBeLessThan(batches!.compute_input.ns + batches!.compute_output.ns);
-    // The batches' times are those in which their device was busy.
-    const batchesUs =
-      (batches!.compute_input.ns + batches!.compute_infer.ns + batches!.compute_output.ns) / 1e3;
-    expect(metric('inferplan_device_busy_us_total')).toBeGreaterThanOrEqual(batchesUs - 1);
-  });
+  inWholeRun(
+    'count a batch of 8 for each of its 8 requests, and add up to the time of the requests',
+    async () => {
+      const server = await serve(onePartition(echo('int64'), { batch: 8, slowdown: 20 }));
+      for (let round = 0; round < 2; round++) {
+        const statuses = await Promise.all(Array.from({ length: 8 }, (_, i) => post(server, number(i))));
+        expect(statuses).toEqual(new Array(8).fill(200));
+      }
+      const { inference_count, execution_count, inference_stats, batch_stats } = await statsOf(server);
+      expect([inference_count, execution_count]).toEqual([16, 2]);
+      expect(batch_stats).toMatchObject([
+        { batch_size: 8, compute_input: { count: 2 }, compute_infer: { count: 2 } },
+      ]);
+      const [batches] = batch_stats;
+      expect(Math.abs(inference_stats.compute_infer.ns - 8 * batches!.compute_infer.ns)).toBeLessThan(100);
+      // Each request is read and answered besides.
+      for (const part of ['compute_input', 'compute_output'] as const)
+        expect(inference_stats[part].ns).toBeGreaterThan(8 * batches![part].ns);
+      await expectWhole(server, 16);
+      const metric = await metricsOf(server);
+      const handedOverUs = metric('inferplan_handover_us_total');
+      expect(handedOverUs).toBeGreaterThan(0);
+      expect(1e3 * handedOverUs).toBeLessThan(batches!.compute_input.ns + batches!.compute_output.ns);
+      // The batches' times are those in which their device was busy.
+      const batchesUs =
+        (batches!.compute_input.ns + batches!.compute_infer.ns + batches!.compute_output.ns) / 1e3;
+      expect(metric('inferplan_device_busy_us_total')).toBeGreaterThanOrEqual(batchesUs - 1);
+    },
+  );
 
   it('count a request of several rows once, however its rows are batched', async () => {
     const server = await serve(onePartition(echo('int64'), { batch: 4, slowdown: 20 }), {
@@ -127,7 +131,7 @@ describe('the times of requests', () => {
     await expectWhole(server, 3);
   });
 
-  it('add up over two partitions, and leave out requests that were dropped', async () => {
+  inWholeRun('add up over two partitions, and leave out requests that were dropped', async () => {
     const server = await serve(twoPartitions(4, 5000, 500, 20), { policy: ['formation=eager'] });
     const input = (i: number) => ({
       name: 'x',

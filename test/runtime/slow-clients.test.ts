@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 /** Memory comes in steps of 64 KiB. The limit is what two bodies of the announced length take together. */
@@ -52,7 +53,7 @@ describe('a server whose clients do not send what they announce', () => {
     expect((await infer()).status).toBe(200);
   });
 
-  it('ends connections on which nothing, or half a header, has come', async () => {
+  inWholeRun('ends connections on which nothing, or half a header, has come', async () => {
     const [silent, half] = await Promise.all([opened(''), opened('GET /v2 HTTP/1.1\r\nhost')]);
     expect(await half.all).toContain('408 Request Timeout');
     await silent.all;

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { sha256OfFile } from '../../src/artifacts/index.js';
 import { type Bundle, InputError, MissingError } from '../../src/formats/index.js';
 import { startServer } from '../../src/runtime/index.js';
+import { inWholeRun } from '../cases.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -131,7 +132,7 @@ Make a bundle for this server from its plan, as with plan deploy plan.json --tar
     expect((await failure(renamed)).message).toContain('has no model "tiny", which the plan serves');
   });
 
-  it('a file whose outputs differ from the manifest', async () => {
+  inWholeRun('a file whose outputs differ from the manifest', async () => {
     const folder = await bundle();
     await edit(folder, 'manifest.json', (text) => text.replaceAll('"name": "early"', '"name": "earlier"'));
     expect((await failure(folder)).message).toMatch(/earlier/);

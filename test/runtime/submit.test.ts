@@ -11,6 +11,7 @@ import { type OpenedBundle, openBundle } from '../../src/runtime/opened-bundle.j
 import { NO_TIME } from '../../src/runtime/request-times.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { Intake } from '../../src/runtime/submit.js';
+import { inWholeRun } from '../cases.js';
 import {
   type BundleShape,
   inputOf,
@@ -54,7 +55,7 @@ const TURNED_AWAY = { kind: 'dropped', reason: 'overload', place: 'entry', retry
 const PATIENT = ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'];
 
 describe('Intake.submit(), with no server,', () => {
-  it('answers with the outputs of all rows', async () => {
+  inWholeRun('answers with the outputs of all rows', async () => {
     const { intake, counters } = await started(twoPartitions(4, 60_000));
     const inputs = { x: inputOf(1, 3) };
     const ending = await intake.submit(TINY, inputs);
@@ -86,7 +87,7 @@ describe('Intake.submit(), with no server,', () => {
     expect(await metric(counters, 'nv_inference_pending_request_count{model="tiny",version="1"}')).toBe('0');
   });
 
-  it('drops a request that cannot be in time, or comes while the engine drains', async () => {
+  inWholeRun('drops a request that cannot be in time, or comes while the engine drains', async () => {
     const engine = await started(twoPartitions(4, 60_000));
     const inputs = { x: inputOf(1) };
     expect(await engine.intake.submit(TINY, inputs, { timeoutUs: 1 })).toMatchObject({

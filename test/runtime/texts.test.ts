@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
-import { cases } from '../cases.js';
+import { cases, describeInWholeRun } from '../cases.js';
 import { echo, onePartition, serveBundle, twoPartitions, words, writeBundle } from './tiny-bundle.js';
 
 /** Its bytes have a NUL, which ONNX Runtime gives as it is. */
@@ -140,7 +140,7 @@ describe('strings', () => {
   });
 });
 
-describe('a string with a NUL between two partitions', () => {
+describeInWholeRun('a string with a NUL between two partitions', () => {
   it('fails the requests that it is of, and no other of their batch', async () => {
     const table = ['fine', 'cut\0here', 'né'];
     const partitions = { ...twoPartitions(4, 10_000), model: words(table) };

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { AnswerMemory } from '../../src/runtime/answer-memory.js';
 import type { RunningServer } from '../../src/runtime/index.js';
-import { inWholeRun, WHOLE } from '../cases.js';
+import { describeInWholeRun, inWholeRun, WHOLE } from '../cases.js';
 import { echo, inputOf, onePartition, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const MIB = 2 ** 20;
@@ -124,7 +124,7 @@ if (WHOLE)
     );
   });
 
-describe('a client that ends its side after its request', () => {
+describeInWholeRun('a client that ends its side after its request', () => {
   const data = [...inputOf(1).data];
   const body = JSON.stringify({ inputs: [{ name: 'x', shape: [1, WIDTH], datatype: 'FP32', data }] });
   const head = (version: string) =>
@@ -190,7 +190,7 @@ describe('a server with as many connections as it takes', () => {
     }
   });
 
-  it('has the same limits at its port for metrics', async () => {
+  inWholeRun('has the same limits at its port for metrics', async () => {
     const limits = { maxConnections: 2, requestTimeoutMs: 500 };
     const { server, close } = await serveBundle(twoPartitions(), { metricsPort: 0, ...limits });
     try {
@@ -212,7 +212,7 @@ describe('a server with as many connections as it takes', () => {
   });
 });
 
-describe('a client that sends many requests before it reads', () => {
+describeInWholeRun('a client that sends many requests before it reads', () => {
   it('is answered, and Node warns of nothing', async () => {
     const warned: Error[] = [];
     const onWarning = (warning: Error) => warned.push(warning);

@@ -6,7 +6,7 @@ import { ADDITIONS, withInsertion } from '../../scripts/additions/additions.js';
 import { compiled, faultyFiles } from '../../scripts/additions/program.js';
 import { tableText, withTable } from '../../scripts/additions/table.js';
 import { toldApart } from '../../scripts/additions/told-apart.js';
-import { inWholeRun } from '../cases.js';
+import { describeInWholeRun, inWholeRun } from '../cases.js';
 
 const SHAPES = `
 export type Shape = { kind: 'square'; side: number } | { kind: 'disc'; radius: number };
@@ -59,7 +59,7 @@ function asItIs(): ReturnType<typeof compiled> {
   return compiledOnce;
 }
 
-describe('compiled()', () => {
+describeInWholeRun('compiled()', () => {
   it('finds no fault in the project as it is', () => {
     expect([...faultyFiles(asItIs())]).toEqual([]);
   });

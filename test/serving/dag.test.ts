@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { Decisions, FIFO_POLICY, ReservationCore } from '../../src/serving/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 import { bitsOf, fatesOf, surviveDagStorm } from './dag-storm.js';
 import { longestNs, randomDag, visitsOf } from './dags.js';
 import { randomPolicy } from './random-policies.js';
@@ -11,20 +11,23 @@ const MS = 1e6;
 const CASES = cases(70, 2000);
 
 describe('a DAG of stages', () => {
-  it('takes as long as the longest path that its verdicts leave, where nothing else is served', () => {
-    for (let seed = 1; seed <= CASES; seed++) {
-      const topology = randomDag(streamOf(seed, 'dag'), { most: seed % 10 === 0 ? 30 : 10 });
-      const fate = fatesOf(seed);
-      const verdict = (arrival: number, row: number, stage: number) =>
-        bitsOf(topology, fate(arrival, row, stage), stage);
-      const arrivals = Array.from({ length: 8 }, (_, i) => ({ at: i * 10_000 * MS }));
-      const { ended } = runVirtual({ topology, arrivals, policy: FIFO_POLICY, verdict });
-      for (const { arrival, arrivedAt, at } of ended) {
-        const visits = visitsOf(topology.pools, (stage) => verdict(arrival, 0, stage));
-        expect([seed, arrival, at - arrivedAt]).toEqual([seed, arrival, longestNs(topology.pools, visits)]);
+  inWholeRun(
+    'takes as long as the longest path that its verdicts leave, where nothing else is served',
+    () => {
+      for (let seed = 1; seed <= CASES; seed++) {
+        const topology = randomDag(streamOf(seed, 'dag'), { most: seed % 10 === 0 ? 30 : 10 });
+        const fate = fatesOf(seed);
+        const verdict = (arrival: number, row: number, stage: number) =>
+          bitsOf(topology, fate(arrival, row, stage), stage);
+        const arrivals = Array.from({ length: 8 }, (_, i) => ({ at: i * 10_000 * MS }));
+        const { ended } = runVirtual({ topology, arrivals, policy: FIFO_POLICY, verdict });
+        for (const { arrival, arrivedAt, at } of ended) {
+          const visits = visitsOf(topology.pools, (stage) => verdict(arrival, 0, stage));
+          expect([seed, arrival, at - arrivedAt]).toEqual([seed, arrival, longestNs(topology.pools, visits)]);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('executes every stage that a row comes to once, after its inputs, and no other, under any policy and any trouble', () => {
     const outcomes = new Map<Ended['outcome'], number>();

@@ -13,7 +13,7 @@ import {
 } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/index.js';
 import { simulate } from '../../src/simulator/index.js';
-import { cases, seeds } from '../cases.js';
+import { cases, inWholeRun, seeds } from '../cases.js';
 import { OutsideObserver } from '../simulator/outside-observer.js';
 import { randomDag } from './dags.js';
 import { randomArrivals, randomTopology, withClasses } from './random-plans.js';
@@ -103,32 +103,35 @@ describe('a stage whose devices are of several classes', () => {
     }
   });
 
-  it('is served by any policy with one outcome a request, each batch in the time of its own device', () => {
-    const ended = new Set<string>();
-    for (let seed = 1; seed <= cases(40, 400); seed++) {
-      const topology = unequalChain(seed);
-      const policy = randomPolicy(streamOf(seed, 'policy'));
-      const list = randomArrivals(streamOf(seed, 'arrivals'), topology, 80);
-      const watcher = new OutsideObserver(topology, true);
-      const log: LogEntry[] = [];
-      const makeCore = (decisions: Decisions) =>
-        new StageLocalCore(topology, decisions, { ...policy, streams: streamsOf(seed, 'core') });
-      const summary = simulate({
-        topology,
-        makeCore,
-        arrivals: told(list),
-        observers: [watcher],
-        log: (entry) => log.push(entry),
-      });
-      watcher.close();
-      const { inTime, late, dropped, failed } = summary;
-      expect([seed, inTime, late, dropped, failed]).toEqual([seed, ...watcher.outcomes]);
-      expect(inTime + late + dropped).toBe(list.length);
-      for (const [what, count] of Object.entries({ inTime, late, dropped })) if (count > 0) ended.add(what);
-      expect(replay(log, makeCore)).toEqual({ same: true, entries: log.length });
-    }
-    expect([...ended].sort()).toEqual(['dropped', 'inTime', 'late']);
-  });
+  inWholeRun(
+    'is served by any policy with one outcome a request, each batch in the time of its own device',
+    () => {
+      const ended = new Set<string>();
+      for (let seed = 1; seed <= cases(40, 400); seed++) {
+        const topology = unequalChain(seed);
+        const policy = randomPolicy(streamOf(seed, 'policy'));
+        const list = randomArrivals(streamOf(seed, 'arrivals'), topology, 80);
+        const watcher = new OutsideObserver(topology, true);
+        const log: LogEntry[] = [];
+        const makeCore = (decisions: Decisions) =>
+          new StageLocalCore(topology, decisions, { ...policy, streams: streamsOf(seed, 'core') });
+        const summary = simulate({
+          topology,
+          makeCore,
+          arrivals: told(list),
+          observers: [watcher],
+          log: (entry) => log.push(entry),
+        });
+        watcher.close();
+        const { inTime, late, dropped, failed } = summary;
+        expect([seed, inTime, late, dropped, failed]).toEqual([seed, ...watcher.outcomes]);
+        expect(inTime + late + dropped).toBe(list.length);
+        for (const [what, count] of Object.entries({ inTime, late, dropped })) if (count > 0) ended.add(what);
+        expect(replay(log, makeCore)).toEqual({ same: true, entries: log.length });
+      }
+      expect([...ended].sort()).toEqual(['dropped', 'inTime', 'late']);
+    },
+  );
 
   it('survives storms of outages, failing batches and cancelled requests, as chains and as DAGs', () => {
     for (let seed = 1; seed <= cases(30, 300); seed++) {

@@ -15,6 +15,7 @@ import { atLoadFactor, type DrawnWorkload, traceWorkload } from '../../src/simul
 import { simulate } from '../../src/simulator/index.js';
 import { OutcomeCode } from '../../src/simulator/observer.js';
 import type { CountTrace } from '../../src/workload/index.js';
+import { fewOf } from '../cases.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 
 const TWO = [
@@ -125,7 +126,7 @@ describe('the load of several applications', () => {
 });
 
 describe('a simulation of several applications', () => {
-  for (const scheduler of ['inferline', 'stage-local', 'pard', 'room-first', 'nexus', 'clipper++'])
+  for (const scheduler of fewOf(['inferline', 'stage-local', 'pard', 'room-first', 'nexus', 'clipper++'], 2))
     it(`under ${scheduler} gives the same of all requests as one application, where the SLOs are equal`, async () => {
       const equal = TWO.map(({ name, share }) => ({ name, share, sloMs: 30 }));
       const one = await runSimulation(setupOf(planWith(), scheduler, 1100), {});
@@ -140,7 +141,7 @@ describe('a simulation of several applications', () => {
         expect(countAt(several.figures.drops, pool)).toBe(countAt(one.figures.drops, pool));
     });
 
-  for (const scheduler of ['inferline', 'pard', 'room-first'])
+  for (const scheduler of fewOf(['inferline', 'pard', 'room-first'], 1))
     it(`under ${scheduler} counts by application what an observer counts by its own SLO`, async () => {
       const setup = { ...setupOf(two(), scheduler, 1300), execution: { slow: 1 } };
       const report = simulationReport(setup, await runSimulation(setup, {}), {

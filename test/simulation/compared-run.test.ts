@@ -5,6 +5,7 @@ import type { ChosenScheduler } from '../../src/serving/index.js';
 import { comparedRun } from '../../src/simulation/compared-run.js';
 import { runSimulation, type SimulationSetup } from '../../src/simulation/run.js';
 import { runComparison } from '../../src/simulation/scheduler-comparison.js';
+import { inWholeRun } from '../cases.js';
 import { affine, planOf } from '../serving/plans.js';
 
 /** Two models, of which the second gets more than it can serve. */
@@ -152,54 +153,62 @@ describe('runComparison()', () => {
     choices: [],
   };
 
-  it('has a row of each scheduler, whose figures are the means of its runs over the seeds', async () => {
-    const setup = setupOf();
-    const document = await runComparison(
-      { setup, compared, planned: 'stage-local', inputs },
-      { runs: 3, windows: 3, threads: 1 },
-    );
-    expect(document).toMatchObject({
-      kind: 'scheduler-comparison',
-      seed: 4,
-      runs: 3,
-      confidence: 0.95,
-      complete: true,
-      windowS: 3,
-      planned: 'stage-local',
-      transfers: 'links',
-      execution: { slow: 1 },
-      percentileError: 0,
-      skipped: compared.skipped,
-      inputs,
-    });
-    expect(document).not.toHaveProperty('choices');
-    expect(document).not.toHaveProperty('priorities');
-    expect(document).not.toHaveProperty('notes');
-    expect(document.rows.map(({ scheduler }) => scheduler)).toEqual(['fifo', 'stage-local']);
-    for (const [k, row] of document.rows.entries()) {
-      const scheduler = schedulers[k] as ChosenScheduler;
-      expect(row.policy).toEqual(scheduler.policy);
-      const runs = await Promise.all(
-        [4, 5, 6].map((seed) => comparedRun(setup, { scheduler, seed, windowNs: 3e9 }, {})),
+  inWholeRun(
+    'has a row of each scheduler, whose figures are the means of its runs over the seeds',
+    async () => {
+      const setup = setupOf();
+      const document = await runComparison(
+        { setup, compared, planned: 'stage-local', inputs },
+        { runs: 3, windows: 3, threads: 1 },
       );
-      const mean = (of: (run: (typeof runs)[number]) => number | undefined) =>
-        runs.reduce((sum, run) => sum + (of(run) as number), 0) / runs.length;
-      expect(row.goodputRps.mean).toBeCloseTo(
-        mean(({ figures }) => figures.goodputRps),
-        9,
-      );
-      expect(row.p99Ms?.mean).toBeCloseTo(
-        mean(({ figures }) => figures.p99Ms),
-        9,
-      );
-      expect(row.windows?.map(({ fromS }) => fromS)).toEqual([0, 3]);
-    }
-    const [, dropping] = document.rows;
-    // The second model has one pool, and its requests are dropped there.
-    expect(dropping?.dropsByStage?.['m1/pipeline0/partition0']).toBeDefined();
-    const places = ['entry', 'm0/pipeline0/partition0', 'm0/pipeline0/partition1', 'm1/pipeline0/partition0'];
-    expect(places).toEqual(expect.arrayContaining(Object.keys(dropping?.dropsByStage ?? {})));
-  });
+      expect(document).toMatchObject({
+        kind: 'scheduler-comparison',
+        seed: 4,
+        runs: 3,
+        confidence: 0.95,
+        complete: true,
+        windowS: 3,
+        planned: 'stage-local',
+        transfers: 'links',
+        execution: { slow: 1 },
+        percentileError: 0,
+        skipped: compared.skipped,
+        inputs,
+      });
+      expect(document).not.toHaveProperty('choices');
+      expect(document).not.toHaveProperty('priorities');
+      expect(document).not.toHaveProperty('notes');
+      expect(document.rows.map(({ scheduler }) => scheduler)).toEqual(['fifo', 'stage-local']);
+      for (const [k, row] of document.rows.entries()) {
+        const scheduler = schedulers[k] as ChosenScheduler;
+        expect(row.policy).toEqual(scheduler.policy);
+        const runs = await Promise.all(
+          [4, 5, 6].map((seed) => comparedRun(setup, { scheduler, seed, windowNs: 3e9 }, {})),
+        );
+        const mean = (of: (run: (typeof runs)[number]) => number | undefined) =>
+          runs.reduce((sum, run) => sum + (of(run) as number), 0) / runs.length;
+        expect(row.goodputRps.mean).toBeCloseTo(
+          mean(({ figures }) => figures.goodputRps),
+          9,
+        );
+        expect(row.p99Ms?.mean).toBeCloseTo(
+          mean(({ figures }) => figures.p99Ms),
+          9,
+        );
+        expect(row.windows?.map(({ fromS }) => fromS)).toEqual([0, 3]);
+      }
+      const [, dropping] = document.rows;
+      // The second model has one pool, and its requests are dropped there.
+      expect(dropping?.dropsByStage?.['m1/pipeline0/partition0']).toBeDefined();
+      const places = [
+        'entry',
+        'm0/pipeline0/partition0',
+        'm0/pipeline0/partition1',
+        'm1/pipeline0/partition0',
+      ];
+      expect(places).toEqual(expect.arrayContaining(Object.keys(dropping?.dropsByStage ?? {})));
+    },
+  );
 
   it('says which choices and priorities there were, and gives no interval over one run', async () => {
     const priorities = [{ priority: 0, share: 1, weight: 1 }];

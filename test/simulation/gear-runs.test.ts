@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { FamilyRecords } from '../../src/records/index.js';
 import { GEAR_POLICY } from '../../src/serving/index.js';
 import { type GearLoad, type GearServing, simulatedGears } from '../../src/simulation/gear-runs.js';
+import { inWholeRun } from '../cases.js';
 import { type GivenGears, gearPlan } from '../gear-plans.js';
 
 const SAMPLES = 10;
@@ -52,7 +53,7 @@ describe('simulatedGears()', () => {
     expect(inForce).toEqual([0]);
   });
 
-  it('waits like a queue of one server: a Poisson load on constant times', () => {
+  inWholeRun('waits like a queue of one server: a Poisson load on constant times', () => {
     const single: GivenGears = { ...CASCADE, gears: [{ toRps: 1000, steps: [{ model: 1 }] }] };
     const [rps, serviceS] = [100, 0.007];
     const { latenciesNs, busiest } = runOf(single, { rps, durationNs: 400e9 });

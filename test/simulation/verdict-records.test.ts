@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan } from '../../src/api/index.js';
 import { sha256Of } from '../../src/formats/index.js';
 import { recordedFates, recordsFrom, type VerdictRecords } from '../../src/simulation/verdict-records.js';
+import { inWholeRun } from '../cases.js';
 import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
 
@@ -109,7 +110,7 @@ describe('simulatePlan() with recorded verdicts', () => {
   };
   const plan = () => write('plan.json', JSON.stringify(figured(PLAN)));
 
-  it('sends each request where its line says, under every policy and seed', async () => {
+  inWholeRun('sends each request where its line says, under every policy and seed', async () => {
     const verdicts = await write('records.csv', TEXT);
     const lines = TEXT.trim()
       .split('\n')

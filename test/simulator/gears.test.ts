@@ -17,7 +17,7 @@ import {
   type SimulationView,
   simulate,
 } from '../../src/simulator/index.js';
-import { cases, seeds, whole } from '../cases.js';
+import { cases, inWholeRun, seeds, whole } from '../cases.js';
 import { type GivenGears, gearPlan } from '../gear-plans.js';
 import {
   type PlainBatch,
@@ -209,24 +209,27 @@ describe('A gear plan', () => {
     expect(escalated).toBeGreaterThan(cases(whole(100, 500), 8000));
   });
 
-  it('is served by the same gears and models where batches are handed ahead, whatever forms them', () => {
-    const policies = [GEAR_POLICY, FIFO_POLICY, INFERLINE_POLICY, REACTIVE_POLICY, DEFAULT_POLICY];
-    for (const seed of seeds(whole(6, 20), 400)) {
-      const { plan, load } = randomCase(seed);
-      // Without alpha, gears follow the arrivals alone, and so does the way of each request.
-      const random = { plan: { ...plan, switching: { ...plan.switching, alpha: 0 } }, load };
-      const { requests } = new PlainGears(random.plan, random.load).run();
-      for (const policy of policies) {
-        const core = new ServedByCore(random, {
-          ...policy,
-          placement: 'earliest-free',
-          drop: { kind: 'never' },
-        });
-        const stages = core.requests.map(({ stage }) => stage);
-        expect(stages, `seed ${seed}`).toEqual(requests.map(({ stage }) => stage));
+  inWholeRun(
+    'is served by the same gears and models where batches are handed ahead, whatever forms them',
+    () => {
+      const policies = [GEAR_POLICY, FIFO_POLICY, INFERLINE_POLICY, REACTIVE_POLICY, DEFAULT_POLICY];
+      for (const seed of seeds(whole(6, 20), 400)) {
+        const { plan, load } = randomCase(seed);
+        // Without alpha, gears follow the arrivals alone, and so does the way of each request.
+        const random = { plan: { ...plan, switching: { ...plan.switching, alpha: 0 } }, load };
+        const { requests } = new PlainGears(random.plan, random.load).run();
+        for (const policy of policies) {
+          const core = new ServedByCore(random, {
+            ...policy,
+            placement: 'earliest-free',
+            drop: { kind: 'never' },
+          });
+          const stages = core.requests.map(({ stage }) => stage);
+          expect(stages, `seed ${seed}`).toEqual(requests.map(({ stage }) => stage));
+        }
       }
-    }
-  });
+    },
+  );
 
   it('keeps the gear of a burst while its tasks wait, also where batches are handed ahead', () => {
     const plan = gearPlan({

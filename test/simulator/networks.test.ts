@@ -16,7 +16,7 @@ import {
   mergedArrivals,
   steadyLoad,
 } from '../../src/workload/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 
 const MS = 1e6;
 
@@ -114,7 +114,7 @@ function meanMs(options: SimulatorOptions): number {
 }
 
 describe('simulate() of networks, against queueing theory', () => {
-  it('matches the mean of a fork and join of two M/M/1, (12 − ρ)/8 · 1/(μ − λ)', () => {
+  inWholeRun('matches the mean of a fork and join of two M/M/1, (12 − ρ)/8 · 1/(μ − λ)', () => {
     const topology = networkOf([
       { devices: [0], serviceMs: 1, edges: [[2, 'always']] },
       { devices: [1], serviceMs: 1, edges: [[2, 'always']] },
@@ -128,38 +128,41 @@ describe('simulate() of networks, against queueing theory', () => {
     expect(Math.abs(measured / (((12 - 0.5) / 8) * 2) - 1)).toBeLessThan(most);
   });
 
-  it('matches the mean of a Jackson network with branches and merges, each stage M/M/1 at its own rate', () => {
-    const topology = networkOf([
-      {
-        devices: [0],
-        serviceMs: 1,
-        edges: [
-          [1, 'verdict'],
-          [2, 'verdict'],
-        ],
-      },
-      { devices: [1], serviceMs: 2, edges: [[3, 'always']] },
-      { devices: [2], serviceMs: 1.5, edges: [[3, 'always']] },
-      { devices: [3], serviceMs: 1, edges: [[4, 'verdict']] },
-      { devices: [4], serviceMs: 4 },
-    ]);
-    const fates = streamOf(1, 'fates');
-    const visits = [1, 0.3, 0.7, 1, 0.25];
-    const verdict = (_order: number, _row: number, pool: number) =>
-      pool === 0 ? (fates.uniform() < 0.3 ? 1 : 2) : fates.uniform() < 0.25 ? 1 : 0;
-    const rps = 500;
-    const measured = meanMs({
-      ...fifo(topology),
-      arrivals: poisson(rps, 2e6, 'jackson'),
-      execution: exponential(),
-      verdict,
-    });
-    const exact = visits.reduce((sum, share, i) => {
-      const perMs = [1, 1 / 2, 1 / 1.5, 1, 1 / 4][i]!;
-      return sum + share / (perMs - (share * rps) / 1000);
-    }, 0);
-    expect(Math.abs(measured / exact - 1)).toBeLessThan(most);
-  });
+  inWholeRun(
+    'matches the mean of a Jackson network with branches and merges, each stage M/M/1 at its own rate',
+    () => {
+      const topology = networkOf([
+        {
+          devices: [0],
+          serviceMs: 1,
+          edges: [
+            [1, 'verdict'],
+            [2, 'verdict'],
+          ],
+        },
+        { devices: [1], serviceMs: 2, edges: [[3, 'always']] },
+        { devices: [2], serviceMs: 1.5, edges: [[3, 'always']] },
+        { devices: [3], serviceMs: 1, edges: [[4, 'verdict']] },
+        { devices: [4], serviceMs: 4 },
+      ]);
+      const fates = streamOf(1, 'fates');
+      const visits = [1, 0.3, 0.7, 1, 0.25];
+      const verdict = (_order: number, _row: number, pool: number) =>
+        pool === 0 ? (fates.uniform() < 0.3 ? 1 : 2) : fates.uniform() < 0.25 ? 1 : 0;
+      const rps = 500;
+      const measured = meanMs({
+        ...fifo(topology),
+        arrivals: poisson(rps, 2e6, 'jackson'),
+        execution: exponential(),
+        verdict,
+      });
+      const exact = visits.reduce((sum, share, i) => {
+        const perMs = [1, 1 / 2, 1 / 1.5, 1, 1 / 4][i]!;
+        return sum + share / (perMs - (share * rps) / 1000);
+      }, 0);
+      expect(Math.abs(measured / exact - 1)).toBeLessThan(most);
+    },
+  );
 
   it('matches the mean wait of two models on one device, first come first served, by Pollaczek and Khinchine', () => {
     const topology = networkOf([

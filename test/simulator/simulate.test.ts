@@ -21,6 +21,7 @@ import {
   mergedArrivals,
   steadyLoad,
 } from '../../src/workload/index.js';
+import { inWholeRun } from '../cases.js';
 import { affine, planOf } from '../serving/plans.js';
 import { runVirtual } from '../serving/virtual-driver.js';
 import { OutsideObserver } from './outside-observer.js';
@@ -157,7 +158,7 @@ describe('simulate()', () => {
     }
   });
 
-  it('starts every step as early as order and resources allow, and no earlier', () => {
+  inWholeRun('starts every step as early as order and resources allow, and no earlier', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const stream = streamOf(seed, 'script');
       const topology = onSharedServers(topologyOf(twoPipelines(40_000, seed % 4 === 0 ? 1e9 : 0.25)));
@@ -378,20 +379,23 @@ describe('simulate()', () => {
     expect(arrivedOfFirst(900, 2)).toEqual(before);
   });
 
-  it('uses numbers again, so that memory follows the requests in flight and not all that came', () => {
-    const topology = topologyOf(twoPipelines(1000));
-    const greatest = (durationS: number) => {
-      const { watcher } = watched({
-        topology,
-        makeCore: stageLocal(topology),
-        arrivals: poisson(700, durationS, 3),
-      });
-      expect(watcher.greatestRequest).toBeLessThan(2 * watcher.mostOpen);
-      return watcher.greatestRequest;
-    };
-    expect(greatest(60)).toBeLessThan(4 * greatest(6));
-    expect(greatest(60)).toBeLessThan(300);
-  });
+  inWholeRun(
+    'uses numbers again, so that memory follows the requests in flight and not all that came',
+    () => {
+      const topology = topologyOf(twoPipelines(1000));
+      const greatest = (durationS: number) => {
+        const { watcher } = watched({
+          topology,
+          makeCore: stageLocal(topology),
+          arrivals: poisson(700, durationS, 3),
+        });
+        expect(watcher.greatestRequest).toBeLessThan(2 * watcher.mostOpen);
+        return watcher.greatestRequest;
+      };
+      expect(greatest(60)).toBeLessThan(4 * greatest(6));
+      expect(greatest(60)).toBeLessThan(300);
+    },
+  );
 
   it('serves every request it took in, and ends at the last event', () => {
     const topology = topologyOf(twoPipelines(0));

@@ -189,7 +189,7 @@ it('a cluster in which an alias is edited is not the one that a plan was made fr
   ]);
 });
 
-it('a budget buys spot GPUs and others', async () => {
+inWholeRun('a budget buys spot GPUs and others', async () => {
   const spec = await written('pooled', CLUSTER, 'budget');
   const { document } = await compareSpec(spec, { budget: 1.4 });
   expect(document.rows.map(({ mix }) => mix)).toEqual([

@@ -9,7 +9,7 @@ import type { CompareRow, PooledSpec, Profile } from '../../src/formats/index.js
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { type PlanBody, planPooled } from '../../src/milp/index.js';
 import { compareSpec, solveSpec } from '../../src/specs/index.js';
-import { cases } from '../cases.js';
+import { cases, inWholeRun } from '../cases.js';
 import { EXAMPLE, withCounts, withSlos, writeRandomSpec, writeSpec } from './specs.js';
 
 let folder: string;
@@ -36,7 +36,7 @@ function busyGpus(plan: PlanBody): number {
 }
 
 describe('compareSpec()', () => {
-  it('plans each mix as if it were the cluster, with its cost and utilisation', async () => {
+  inWholeRun('plans each mix as if it were the cluster, with its cost and utilisation', async () => {
     let plans = 0;
     for (let seed = 1; seed <= cases(3, 6); seed++) {
       const { path, problem } = await writeRandomSpec(folder, seed, {}, { linkThroughput: false });
@@ -73,20 +73,23 @@ describe('compareSpec()', () => {
     expect(plans).toBeGreaterThan(10);
   });
 
-  it('gives the same rows in the same order whatever the threads, and writes the same bytes', async () => {
-    const asked = { budget: 5, sweeps: ['margin=0.2..0.4:2'] };
-    const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')];
-    await compareSpec(EXAMPLE, { ...asked, threads: 1, output: one });
-    const { document } = await compareSpec(EXAMPLE, { ...asked, threads: 3, output: two });
-    expect(await readFile(two, 'utf8')).toBe(await readFile(one, 'utf8'));
-    expect(document.rows.length).toBe(16);
-    expect(document.rows.map(({ mix, margin }) => [mix.L4, margin]).slice(0, 4)).toEqual([
-      [0, 0.2],
-      [0, 0.4],
-      [1, 0.2],
-      [1, 0.4],
-    ]);
-  });
+  inWholeRun(
+    'gives the same rows in the same order whatever the threads, and writes the same bytes',
+    async () => {
+      const asked = { budget: 5, sweeps: ['margin=0.2..0.4:2'] };
+      const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')];
+      await compareSpec(EXAMPLE, { ...asked, threads: 1, output: one });
+      const { document } = await compareSpec(EXAMPLE, { ...asked, threads: 3, output: two });
+      expect(await readFile(two, 'utf8')).toBe(await readFile(one, 'utf8'));
+      expect(document.rows.length).toBe(16);
+      expect(document.rows.map(({ mix, margin }) => [mix.L4, margin]).slice(0, 4)).toEqual([
+        [0, 0.2],
+        [0, 0.4],
+        [1, 0.2],
+        [1, 0.4],
+      ]);
+    },
+  );
 
   it('reports a mix without a plan as a row that says why', async () => {
     const { path } = await writeRandomSpec(folder, 2, { models: 1 });
@@ -271,16 +274,19 @@ describe('compareSpec() with a budget', () => {
     }
   });
 
-  it('spreads at most 60 mixes evenly when there are more, with one of a single class among them', async () => {
-    const prices = [0.7, 0.31, 1.9];
-    const { document } = await compareSpec(await priced(prices), { budget: 60 });
-    const full = new Set(fullMixes(prices, 60));
-    const mixes = document.rows.map(({ mix }) => Object.values(mix).join());
-    expect(mixes.length).toBeGreaterThan(30);
-    expect(mixes.length).toBeLessThanOrEqual(60);
-    expect(mixes.filter((mix) => !full.has(mix))).toEqual([]);
-    expect(mixes).toContain('0,193,0');
-  });
+  inWholeRun(
+    'spreads at most 60 mixes evenly when there are more, with one of a single class among them',
+    async () => {
+      const prices = [0.7, 0.31, 1.9];
+      const { document } = await compareSpec(await priced(prices), { budget: 60 });
+      const full = new Set(fullMixes(prices, 60));
+      const mixes = document.rows.map(({ mix }) => Object.values(mix).join());
+      expect(mixes.length).toBeGreaterThan(30);
+      expect(mixes.length).toBeLessThanOrEqual(60);
+      expect(mixes.filter((mix) => !full.has(mix))).toEqual([]);
+      expect(mixes).toContain('0,193,0');
+    },
+  );
 
   it('marks as the frontier the mixes that no other beats in both price and rate', async () => {
     const { document } = await compareSpec(EXAMPLE, { budget: 6, sweeps: ['slo=3x..6x:2'] });
@@ -323,7 +329,7 @@ describe('a class that no profile has', () => {
   });
 });
 
-it('plans for most throughput are the same at any rps, which they do not use', async () => {
+inWholeRun('plans for most throughput are the same at any rps, which they do not use', async () => {
   const planAt = async (rps: number | undefined) => {
     const { path } = await writeRandomSpec(folder, 3, { models: 2 });
     const spec = JSON.parse(await readFile(path, 'utf8')) as PooledSpec;

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { initSpec } from '../../src/api/index.js';
 import type { PooledSpec, Profile } from '../../src/formats/index.js';
 import { compareSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 
 let folder: string;
 beforeEach(async () => {
@@ -46,23 +47,26 @@ describe('five times the fastest latency of a profile', () => {
   const models = [{ profile: 'net.json', sloMs: 1 }];
   beforeEach(() => writeFile(at('net.json'), JSON.stringify(PROFILE)));
 
-  it('is the same SLO in a spec that is begun, and in comparisons of pooled specs and of pipelines', async () => {
-    await initSpec([at('net.json')], { kind: 'pooled', output: at('spec.yaml') });
-    const begun = parse(await readFile(at('spec.yaml'), 'utf8')) as PooledSpec;
-    expect(begun.models[0]?.sloMs).toBe(110);
-    expect(await multiple({ kind: 'pooled', cluster: cluster([1, 2]), models })).toBe(110);
-    expect(
-      await multiple({
-        kind: 'pipeline',
-        cluster: cluster([1]),
-        name: 'one',
-        stages: [{ name: 'only', profile: 'net.json' }],
-        sloMs: 1,
-        planner: { method: 'exact' },
-        load: { arrivals: 'poisson', rps: 2, duration: '5s' },
-      }),
-    ).toBe(110);
-  });
+  inWholeRun(
+    'is the same SLO in a spec that is begun, and in comparisons of pooled specs and of pipelines',
+    async () => {
+      await initSpec([at('net.json')], { kind: 'pooled', output: at('spec.yaml') });
+      const begun = parse(await readFile(at('spec.yaml'), 'utf8')) as PooledSpec;
+      expect(begun.models[0]?.sloMs).toBe(110);
+      expect(await multiple({ kind: 'pooled', cluster: cluster([1, 2]), models })).toBe(110);
+      expect(
+        await multiple({
+          kind: 'pipeline',
+          cluster: cluster([1]),
+          name: 'one',
+          stages: [{ name: 'only', profile: 'net.json' }],
+          sloMs: 1,
+          planner: { method: 'exact' },
+          load: { arrivals: 'poisson', rps: 2, duration: '5s' },
+        }),
+      ).toBe(110);
+    },
+  );
 
   it('is of the virtual sizes that the cluster offers', async () => {
     expect(await multiple({ kind: 'pooled', cluster: cluster([2]), models })).toBe(210);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, sweepPlan } from '../../src/api/index.js';
 import { InputError, type PooledPlan, type PooledSpec, type Profile } from '../../src/formats/index.js';
 import { compareSpec, solveSpec } from '../../src/specs/index.js';
+import { inWholeRun } from '../cases.js';
 import { writeRandomSpec } from './specs.js';
 
 const IMPORTED = 'were imported, so nothing says how they were measured';
@@ -42,18 +43,21 @@ async function faultsOf(made: Promise<unknown>): Promise<string[]> {
 }
 
 describe('Imported and emulated figures', () => {
-  it('are reported in the notes of a plan, and of its baselines, simulations and sweeps', async () => {
-    const output = join(folder, 'plan.json');
-    const solved = await solveSpec(spec, { output });
-    const notes = solved.outcome === 'plan' ? solved.plan.notes : undefined;
-    expect(notes).toEqual([expect.stringContaining('(2× slower)'), expect.stringContaining(IMPORTED)]);
-    const written = JSON.parse(await readFile(output, 'utf8')) as PooledPlan;
-    expect(written.notes).toEqual(notes);
-    const baseline = await solveSpec(spec, { baseline: 'dart-r' });
-    expect(baseline.outcome === 'plan' && baseline.plan.notes).toEqual(notes);
-    expect((await simulatePlan(output, { duration: 0.1 })).report.notes).toEqual(notes);
-    expect((await sweepPlan(output, { sweep: 'load=0.5', duration: 0.1 })).notes).toEqual(notes);
-  });
+  inWholeRun(
+    'are reported in the notes of a plan, and of its baselines, simulations and sweeps',
+    async () => {
+      const output = join(folder, 'plan.json');
+      const solved = await solveSpec(spec, { output });
+      const notes = solved.outcome === 'plan' ? solved.plan.notes : undefined;
+      expect(notes).toEqual([expect.stringContaining('(2× slower)'), expect.stringContaining(IMPORTED)]);
+      const written = JSON.parse(await readFile(output, 'utf8')) as PooledPlan;
+      expect(written.notes).toEqual(notes);
+      const baseline = await solveSpec(spec, { baseline: 'dart-r' });
+      expect(baseline.outcome === 'plan' && baseline.plan.notes).toEqual(notes);
+      expect((await simulatePlan(output, { duration: 0.1 })).report.notes).toEqual(notes);
+      expect((await sweepPlan(output, { sweep: 'load=0.5', duration: 0.1 })).notes).toEqual(notes);
+    },
+  );
 
   it('are refused with strictProfile, all of them at once', async () => {
     expect(await faultsOf(solveSpec(spec, { strictProfile: true }))).toEqual([

@@ -8,6 +8,7 @@ import {
   phasedLoad,
   steadyLoad,
 } from '../../src/workload/index.js';
+import { inWholeRun } from '../cases.js';
 
 const timesOf = (arrivals: Arrivals) => {
   const times: number[] = [];
@@ -57,7 +58,7 @@ function expectedUntil(phases: readonly LoadPhase[], at: number): number {
 }
 
 describe('DrawnArrivals', () => {
-  it('has the rate and the coefficient of variation asked for, under gamma gaps', () => {
+  inWholeRun('has the rate and the coefficient of variation asked for, under gamma gaps', () => {
     for (const cv of [0.25, 0.5, 1, 2, 4]) {
       const times = timesOf(drawn('gamma', steadyLoad(1000, 150, cv), 7));
       const gaps = moments(gapsOf(times));
@@ -71,7 +72,7 @@ describe('DrawnArrivals', () => {
     expect(timesOf(drawn('gamma', steadyLoad(4, 1, 0)))).toEqual([0.25e9, 0.5e9, 0.75e9]);
   });
 
-  it('follows a rate that rises and falls, as the integral of the rate says', () => {
+  inWholeRun('follows a rate that rises and falls, as the integral of the rate says', () => {
     const load = phasedLoad([
       { rps: 100, durationS: 200 },
       { rps: 900, durationS: 100, transitionS: 200 },

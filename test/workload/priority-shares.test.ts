@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { uniformAt } from '../../src/random/index.js';
 import { drawnLevels, priorityShares, prioritySharesText } from '../../src/workload/index.js';
+import { describeInWholeRun } from '../cases.js';
 
 const faultsOf = (text: string) => {
   const read = priorityShares(text);
@@ -34,7 +35,7 @@ describe('priorityShares()', () => {
   });
 });
 
-describe('drawnLevels()', () => {
+describeInWholeRun('drawnLevels()', () => {
   const mix = [{ share: 0.2 }, { share: 0.5 }, { share: 0.3 }];
   const levelsOf = (seed: number) => drawnLevels(mix, (purpose) => uniformAt(seed, purpose));
 

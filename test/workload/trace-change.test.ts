@@ -16,6 +16,7 @@ import {
   traceDurationS,
   traceText,
 } from '../../src/workload/index.js';
+import { inWholeRun } from '../cases.js';
 
 const reshaped = (...args: Parameters<typeof reshapedTrace>) => atOnce(reshapedTrace(...args));
 const stream = (seed = 1) => streamOf(seed, 'change');
@@ -77,7 +78,7 @@ describe('reshapedTrace()', () => {
     expect([...whole].every((second) => more.has(second))).toBe(true);
   });
 
-  test('leaves every request out equally often', () => {
+  inWholeRun('leaves every request out equally often', () => {
     const trace = parseTrace('0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n');
     const kept = new Array<number>(10).fill(0);
     for (let seed = 0; seed < 2000; seed++) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChainStep, WorkflowChain } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { chainFaults, chainNotes, edgesOf, expectedCalls, expectedRows } from '../../src/workload/index.js';
+import { inWholeRun } from '../cases.js';
 import { randomChain } from './chains.js';
 
 const COMPONENTS = ['vision', 'language', 'image', 'judge'];
@@ -111,31 +112,35 @@ describe('chainNotes()', () => {
 });
 
 describe('expectedCalls()', () => {
-  it('is the sum over steps of how often each is visited, as iterating the chain 2,000 times finds', () => {
-    for (let seed = 1; seed <= 100; seed++) {
-      const chain = randomChain(streamOf(seed, 'chain'));
-      let here = new Map<string, number>(edgesOf(chain.start).map(({ to, chance }) => [to, chance]));
-      let calls = 0;
-      const rows: Record<string, number> = {};
-      for (let turn = 0; turn < 2000; turn++) {
-        const after = new Map<string, number>();
-        for (const { name, next, calls: made } of chain.steps) {
-          const chance = here.get(name) ?? 0;
-          calls += chance * made.length;
-          for (const one of made) rows[one.component] = (rows[one.component] ?? 0) + chance * (one.rows ?? 1);
-          for (const edge of edgesOf(next))
-            after.set(edge.to, (after.get(edge.to) ?? 0) + chance * edge.chance);
+  inWholeRun(
+    'is the sum over steps of how often each is visited, as iterating the chain 2,000 times finds',
+    () => {
+      for (let seed = 1; seed <= 100; seed++) {
+        const chain = randomChain(streamOf(seed, 'chain'));
+        let here = new Map<string, number>(edgesOf(chain.start).map(({ to, chance }) => [to, chance]));
+        let calls = 0;
+        const rows: Record<string, number> = {};
+        for (let turn = 0; turn < 2000; turn++) {
+          const after = new Map<string, number>();
+          for (const { name, next, calls: made } of chain.steps) {
+            const chance = here.get(name) ?? 0;
+            calls += chance * made.length;
+            for (const one of made)
+              rows[one.component] = (rows[one.component] ?? 0) + chance * (one.rows ?? 1);
+            for (const edge of edgesOf(next))
+              after.set(edge.to, (after.get(edge.to) ?? 0) + chance * edge.chance);
+          }
+          here = after;
         }
-        here = after;
+        expect(expectedCalls(chain)).toBeCloseTo(calls, 6);
+        const found = Object.fromEntries(expectedRows(chain));
+        for (const [component, mean] of Object.entries(rows))
+          expect(found[component] ?? 0).toBeCloseTo(mean, 6);
+        // Those that no request calls are none.
+        for (const component of Object.keys(found)) expect(rows[component]).toBeGreaterThan(0);
       }
-      expect(expectedCalls(chain)).toBeCloseTo(calls, 6);
-      const found = Object.fromEntries(expectedRows(chain));
-      for (const [component, mean] of Object.entries(rows))
-        expect(found[component] ?? 0).toBeCloseTo(mean, 6);
-      // Those that no request calls are none.
-      for (const component of Object.keys(found)) expect(rows[component]).toBeGreaterThan(0);
-    }
-  });
+    },
+  );
 
   it('is the number of rounds of a loop that ends with a chance', () => {
     const chain = chainOf([

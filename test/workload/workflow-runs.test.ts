@@ -3,6 +3,7 @@ import type { Run, WorkflowChain } from '../../src/formats/index.js';
 import { taskOrderFaults } from '../../src/formats/run.js';
 import { streamOf, uniformAt } from '../../src/random/index.js';
 import { edgesOf, expectedCalls, RunsOfChain, runsOfRequests } from '../../src/workload/index.js';
+import { inWholeRun } from '../cases.js';
 import { randomChain } from './chains.js';
 
 /** DEBATE asks twice side by side, and judges until it is content; then it speaks without looking. */
@@ -78,7 +79,7 @@ describe('RunsOfChain', () => {
     }
   });
 
-  it('makes as many calls in the mean as are expected', () => {
+  inWholeRun('makes as many calls in the mean as are expected', () => {
     for (let seed = 1; seed <= 10; seed++) {
       const chain = randomChain(streamOf(seed, 'chain'));
       const stream = streamOf(seed, 'draws');

@@ -9,7 +9,7 @@ import { harmless, harmlessLine } from '../../../src/cli/harmless.js';
 import type { Cluster, DeviceProfile, Loaded, PooledSpec, Profile } from '../../../src/formats/index.js';
 import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import { type PooledOutcome, planPooled, resolvePooled } from '../../../src/milp/index.js';
-import { fewOf } from '../../cases.js';
+import { inWholeRunOnly } from '../../cases.js';
 
 let folder: string;
 let highs: HighsEngine;
@@ -162,7 +162,7 @@ describe('initSpec()', () => {
     expect(text).toContain('# emulated: 3 × slower');
   });
 
-  it.each(fewOf([[['one.json']], [['one.json', 'two.json']], [['odd.json']]], 1))(
+  it.each(inWholeRunOnly([[['one.json']], [['one.json', 'two.json']], [['odd.json']]]))(
     'writes options for %j, each of which can be set, alone and with the others',
     async (files) => {
       const { text } = await begun(files);

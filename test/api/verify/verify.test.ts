@@ -11,6 +11,7 @@ import {
   type Verification,
 } from '../../../src/formats/index.js';
 import { noOutcomes, type OutcomeCounts, outcomeRates } from '../../../src/metrics/index.js';
+import { inWholeRun } from '../../cases.js';
 import { gearPlan } from '../../gear-plans.js';
 import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
 
@@ -65,7 +66,7 @@ const fast = ({ served }: LoadDocument) =>
 const figure = ({ figures }: Verification, name: string) => figures.find((one) => one.name === name)!;
 
 describe('verifyLoad()', () => {
-  it('simulates the requests that were sent, with the plan that was served', async () => {
+  inWholeRun('simulates the requests that were sent, with the plan that was served', async () => {
     const verification = await verifyLoad(at('load.json'), { plan: bundle, output: at('verification.json') });
     expect(verification.requests).toBe(load.sent);
     expect(figure(verification, 'attainment')).toMatchObject({ simulated: 1, live: load.attainment });

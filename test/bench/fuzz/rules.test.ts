@@ -8,6 +8,7 @@ import { mutateRequest } from '../../../bench/fuzz/mutate-request.js';
 import { faultsOf, type Ran } from '../../../bench/fuzz/program.js';
 import { changesOf, pictureOf } from '../../../bench/fuzz/watch.js';
 import { Dice } from '../../../bench/seeded/dice.js';
+import { inWholeRun } from '../../cases.js';
 
 describe('the rules of the fuzzers', () => {
   const ran: Ran = { args: ['validate', 'f'], code: 2, stdout: '', stderr: 'error: Cannot read f\n' };
@@ -61,7 +62,7 @@ describe('the rules of the fuzzers', () => {
 });
 
 describe('mutations', () => {
-  it('are the same from the same seed and number, and differ from other seeds and numbers', () => {
+  inWholeRun('are the same from the same seed and number, and differ from other seeds and numbers', () => {
     const document = { kind: 'x', list: [1, 2, { name: 'a' }, { name: 'b' }] };
     const bytes = Buffer.from([0x0a, 3, 0x61, 0x62, 0x63, 0x10, 5]);
     const made = (seed: number, number: number) => {

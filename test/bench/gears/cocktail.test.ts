@@ -9,6 +9,7 @@ import { devicesHolding, holdsRate } from '../../../bench/gears/dynamic-batching
 import { switchingDevices } from '../../../bench/gears/model-switching.js';
 import type { FamilyModel } from '../../../src/gearplan/index.js';
 import { streamOf } from '../../../src/random/index.js';
+import { inWholeRun } from '../../cases.js';
 
 /** A model that takes 4 ms and 1 ms more for each further sample of up to 16, and is right in the samples given. */
 function modelOf(name: string, correct: readonly number[], slow = 1): FamilyModel {
@@ -39,15 +40,18 @@ function p95MsAfter(family: readonly FamilyModel[], rps: number): number {
 }
 
 describe('devicesHolding()', () => {
-  it('plans devices that serve a steady rate for long, and no more than one beyond what the largest batches need', () => {
-    for (const share of [0.3, 0.9, 1.02, 2.5, 7.7]) {
-      const rps = Math.round(share * MOST_RPS);
-      const devices = devicesHolding(MODEL, { rps, ...SLO }) as number;
-      expect(devices).toBeGreaterThan(share);
-      expect(devices).toBeLessThanOrEqual(Math.ceil(1.15 * share));
-      expect(p95MsAfter([MODEL], rps)).toBeLessThanOrEqual(100);
-    }
-  });
+  inWholeRun(
+    'plans devices that serve a steady rate for long, and no more than one beyond what the largest batches need',
+    () => {
+      for (const share of [0.3, 0.9, 1.02, 2.5, 7.7]) {
+        const rps = Math.round(share * MOST_RPS);
+        const devices = devicesHolding(MODEL, { rps, ...SLO }) as number;
+        expect(devices).toBeGreaterThan(share);
+        expect(devices).toBeLessThanOrEqual(Math.ceil(1.15 * share));
+        expect(p95MsAfter([MODEL], rps)).toBeLessThanOrEqual(100);
+      }
+    },
+  );
 
   it('is not misled by one batch that was measured too fast, which seldom forms', () => {
     const latencyNs = MODEL.latencyNs.slice();

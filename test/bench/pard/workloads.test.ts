@@ -17,7 +17,7 @@ import { streamOf } from '../../../src/random/index.js';
 import { arrivalsOf } from '../../../src/simulation/index.js';
 import { runSimulation } from '../../../src/simulation/run.js';
 import { requestsInTrace, reshapedTrace, type Trace, traceText } from '../../../src/workload/index.js';
-import { whole } from '../../cases.js';
+import { describeInWholeRun, fewOf, inWholeRun, whole } from '../../cases.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples/pipelines');
 
@@ -30,7 +30,7 @@ describe('the applications of examples/pipelines', () => {
     },
   );
 
-  it.each(APPLICATIONS)('are served by PARD, and scaled by the request rate: %s', async (name) => {
+  it.each(fewOf(APPLICATIONS, 1))('are served by PARD, and scaled by the request rate: %s', async (name) => {
     const { serving } = await applicationPlan(name);
     expect(serving).toEqual({ scheduler: 'pard', tuner: { kind: 'by-rate' } });
   });
@@ -86,7 +86,7 @@ describe('the applications of examples/pipelines', () => {
   );
 });
 
-describe('applicationPlan()', () => {
+describeInWholeRun('applicationPlan()', () => {
   it('chooses batches and workers again for another SLO or utilisation, at the same rate', async () => {
     const plan = await applicationPlan('lv');
     const tight = await applicationPlan('lv', { sloMs: 300 });
@@ -155,7 +155,7 @@ describe('pardWorkload()', () => {
 });
 
 describe('servedWorkload()', () => {
-  it('scales workers with the rate, and starts them cold', async () => {
+  inWholeRun('scales workers with the rate, and starts them cold', async () => {
     const made = await pardWorkload({ application: 'lv', trace: 'azure', durationS: 60, seed: 1 });
     const { figures } = await runSimulation(servedWorkload(made), {});
     const [first] = figures.pools;

@@ -9,7 +9,7 @@ import { KUBERNETES_ENGINE } from '../../../src/deploy/targets/kubernetes/kubern
 import { RAY_ENGINE } from '../../../src/deploy/targets/ray-serve/ray-serve.js';
 import type { PooledPlan } from '../../../src/formats/index.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
-import { seeds, WHOLE, whole } from '../../cases.js';
+import { inWholeRun, seeds, WHOLE, whole } from '../../cases.js';
 import { CUDA, lintOf, made, type PoolAt, pooledAt } from './kube/made-bundles.js';
 import { customResourceCheck, HAS_SCHEMAS } from './kube/schemas.js';
 
@@ -289,7 +289,7 @@ describe('the files of a plan with hard names and parts of GPUs', () => {
     }
   });
 
-  it('ask Kubernetes for pods with all devices, and lead requests to them by what they serve', () => {
+  inWholeRun('ask Kubernetes for pods with all devices, and lead requests to them by what they serve', () => {
     interface Deployed {
       readonly metadata: { readonly name: string };
       readonly spec: { readonly replicas: number; readonly template: { readonly spec: Pod } };

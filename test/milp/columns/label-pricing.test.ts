@@ -6,7 +6,7 @@ import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/colu
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun } from '../../cases.js';
 
 const SHAPE: Shape = { classes: 3, blocks: 6, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
 const TIMED: Shape = { ...SHAPE, timedSpans: true };
@@ -53,7 +53,7 @@ describe('LabelPricing', () => {
     expect(labels.cheaperThan(cheapest - 1e-9 * Math.abs(cheapest), prices, 10)).toEqual([]);
   }
 
-  test('finds the cheapest column of all when prices are random', () => {
+  inWholeRun('finds the cheapest column of all when prices are random', () => {
     for (let seed = 1; seed <= cases(20, 120); seed++) {
       const next = stream(seed * 7919);
       const planner = {
@@ -79,7 +79,7 @@ describe('LabelPricing', () => {
     }
   });
 
-  test('finds it when each class that a pipeline uses makes it cheaper once', () => {
+  inWholeRun('finds it when each class that a pipeline uses makes it cheaper once', () => {
     // Seed 107 is the first where two labels differ in the number of classes that can still make them cheaper.
     for (const seed of cases([...range(20), 107], range(200))) {
       const next = stream(seed * 7919);
@@ -91,7 +91,7 @@ describe('LabelPricing', () => {
     }
   });
 
-  test('finds it when batches are free and a large one takes long to cross a cut', () => {
+  inWholeRun('finds it when batches are free and a large one takes long to cross a cut', () => {
     for (let seed = 1; seed <= cases(12, 120); seed++) {
       const next = stream(seed * 104729);
       const prices = { perGpu: [next(), 0.2 * next(), next()], perUse: [0, 0, 0] };

@@ -5,7 +5,7 @@ import type { Profile } from '../../../src/formats/index.js';
 import { type HighsEngine, loadHighs } from '../../../src/lp/index.js';
 import { explainPlan, type PooledProblem, planPooled } from '../../../src/milp/index.js';
 import { diffPlans } from '../../../src/plans/index.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun } from '../../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 8 };
 
@@ -96,7 +96,7 @@ describe('planPooled() by layers', () => {
     expect(same).toBeGreaterThan(cases(2, 20));
   });
 
-  test('proves the best plan of all columns where each pool fills whole GPUs', () => {
+  inWholeRun('proves the best plan of all columns where each pool fills whole GPUs', () => {
     let proved = 0;
     for (let seed = 1; seed <= cases(8, 60); seed++) {
       const objective = (['throughput', 'cost', 'power'] as const)[seed % 3] as 'cost';

@@ -1,7 +1,7 @@
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { type Cut, cutFault, cutsOf, extractPartition, readModel } from '../../../src/onnx/index.js';
-import { seeds } from '../../cases.js';
+import { inWholeRun, seeds } from '../../cases.js';
 import { noise } from '../noise.js';
 import { measuredTypes, run, runChain } from '../runtime.js';
 import { randomSizeGraph, type SizeGraph, writtenSizes } from '../size-graph.js';
@@ -137,43 +137,46 @@ function cheapest(
 describe('cutsOf() on random graphs that compute with sizes', () => {
   const CORE = 8;
 
-  it('hands on what is enough and what nothing can be left out of, made of what crossed before', () => {
-    for (const seed of seeds(20, 300)) {
-      const next = noise(seed * 104729);
-      const graph = randomSizeGraph(next, 6 + Math.floor(next() * 20));
-      const definition = new Definition(graph);
-      const bytesOf = drawnBytes(graph, next);
-      const cuts = cutsOf(writtenSizes(graph), bytesOf);
-      const valid: Cut[] = [{ position: 0, tensors: graph.inputs }];
-      for (const cut of cuts) {
-        const { position, tensors } = cut;
-        const told = `seed ${seed}, cut ${position}`;
-        const base = baseOf(cut);
-        expect(definition.isEnough(base, position), told).toBe(true);
-        for (const name of base)
+  inWholeRun(
+    'hands on what is enough and what nothing can be left out of, made of what crossed before',
+    () => {
+      for (const seed of seeds(20, 300)) {
+        const next = noise(seed * 104729);
+        const graph = randomSizeGraph(next, 6 + Math.floor(next() * 20));
+        const definition = new Definition(graph);
+        const bytesOf = drawnBytes(graph, next);
+        const cuts = cutsOf(writtenSizes(graph), bytesOf);
+        const valid: Cut[] = [{ position: 0, tensors: graph.inputs }];
+        for (const cut of cuts) {
+          const { position, tensors } = cut;
+          const told = `seed ${seed}, cut ${position}`;
+          const base = baseOf(cut);
+          expect(definition.isEnough(base, position), told).toBe(true);
+          for (const name of base)
+            expect(
+              definition.isEnough(
+                base.filter((other) => other !== name),
+                position,
+              ),
+              told,
+            ).toBe(false);
+          if (tensors.some((name) => bytesOf(name) === undefined)) continue;
+          for (const earlier of valid)
+            for (const name of tensors)
+              expect(definition.isMade(name, earlier.tensors, earlier.position, position), told).toBe(true);
+          const isNew = (name: string) => valid.every((earlier) => !earlier.tensors.includes(name));
           expect(
-            definition.isEnough(
-              base.filter((other) => other !== name),
-              position,
-            ),
+            position === 1 || definition.before(position).slice(-1).every(isUnused) || tensors.some(isNew),
             told,
-          ).toBe(false);
-        if (tensors.some((name) => bytesOf(name) === undefined)) continue;
-        for (const earlier of valid)
-          for (const name of tensors)
-            expect(definition.isMade(name, earlier.tensors, earlier.position, position), told).toBe(true);
-        const isNew = (name: string) => valid.every((earlier) => !earlier.tensors.includes(name));
-        expect(
-          position === 1 || definition.before(position).slice(-1).every(isUnused) || tensors.some(isNew),
-          told,
-        ).toBe(true);
-        valid.push(cut);
+          ).toBe(true);
+          valid.push(cut);
+        }
+        function isUnused(name: string): boolean {
+          return !graph.outputs.includes(name) && !graph.steps.some(({ from }) => from.includes(name));
+        }
       }
-      function isUnused(name: string): boolean {
-        return !graph.outputs.includes(name) && !graph.steps.some(({ from }) => from.includes(name));
-      }
-    }
-  });
+    },
+  );
 
   it('hands on the fewest bytes that are enough, of all sets of tensors', () => {
     let repeats = 0;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { repeatsOf } from '../../../src/onnx/cut/repeat.js';
 import { cutsOf, readModel } from '../../../src/onnx/index.js';
-import { whole } from '../../cases.js';
+import { inWholeRun, whole } from '../../cases.js';
 import * as w from '../writer.js';
 
 const x = w.value('x', w.FLOAT, ['rows', 3]);
@@ -160,13 +160,16 @@ test('repeatsOf() looks into local functions and subgraphs', () => {
   expect(found.sizes).toEqual(['cheap', 'chosen', 'size']);
 });
 
-test('repeatsOf() takes the first 256 nodes of a chain of sizes, and cuts of very long chains are found', () => {
-  const count = whole(4000, 20_000);
-  const links = Array.from({ length: count }, (_, i) => w.node('Identity', [`s${i}`], [`s${i + 1}`]));
-  const nodes = [w.node('Shape', ['x'], ['s0']), ...links, w.node('Tanh', [`s${count}`], ['y'])];
-  const outputs = [w.value('y', w.FLOAT)];
-  const model = readModel(w.model(w.graph({ nodes, inputs: [x], outputs })));
-  expect(repeatsOf(model).sizes.size).toBe(256);
-  const cuts = cutsOf(model, () => 24);
-  expect(cuts.map(({ tensors }) => tensors.length)).toEqual(new Array<number>(count + 1).fill(1));
-});
+inWholeRun(
+  'repeatsOf() takes the first 256 nodes of a chain of sizes, and cuts of very long chains are found',
+  () => {
+    const count = whole(4000, 20_000);
+    const links = Array.from({ length: count }, (_, i) => w.node('Identity', [`s${i}`], [`s${i + 1}`]));
+    const nodes = [w.node('Shape', ['x'], ['s0']), ...links, w.node('Tanh', [`s${count}`], ['y'])];
+    const outputs = [w.value('y', w.FLOAT)];
+    const model = readModel(w.model(w.graph({ nodes, inputs: [x], outputs })));
+    expect(repeatsOf(model).sizes.size).toBe(256);
+    const cuts = cutsOf(model, () => 24);
+    expect(cuts.map(({ tensors }) => tensors.length)).toEqual(new Array<number>(count + 1).fill(1));
+  },
+);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ancestorsOf, readStageGraph } from '../../../src/plans/pipeline/graph.js';
 import { canBothBeVisited, wayWithout } from '../../../src/plans/pipeline/possible.js';
 import { streamOf } from '../../../src/random/index.js';
-import { seeds } from '../../cases.js';
+import { describeInWholeRun, seeds } from '../../cases.js';
 import { fatesOf, randomGraph } from './random-graph.js';
 
 describe('wayWithout()', () => {
@@ -31,7 +31,7 @@ describe('wayWithout()', () => {
   });
 });
 
-describe('canBothBeVisited()', () => {
+describeInWholeRun('canBothBeVisited()', () => {
   it('says so exactly where some outcome visits both', () => {
     let never = 0;
     for (const seed of seeds(300, 5000)) {

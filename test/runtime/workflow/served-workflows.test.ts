@@ -76,20 +76,23 @@ async function metric(server: RunningServer, name: string): Promise<number> {
 }
 
 describe('startServer(), of workflows,', () => {
-  it('answers what the program gives by hand, in batches, and loads what devices do not hold', async () => {
-    const { server, events } = await served();
-    const requests = Array.from({ length: REQUESTS }, drawRows);
-    const answers = await Promise.all(requests.map((rows) => infer(server, rows)));
-    for (const [i, answer] of answers.entries()) expectByHand(answer, requests[i]!);
-    expect(await metric(server, 'inferplan_component_loads_total')).toBeGreaterThan(0);
-    expect(await metric(server, 'inferplan_component_evictions_total')).toBeGreaterThan(0);
-    expect(await metric(server, 'inferplan_batch_size_sum')).toBeGreaterThan(
-      await metric(server, 'inferplan_batch_size_count'),
-    );
-    expect(await metric(server, 'inferplan_kept_outputs')).toBe(0);
-    expect(await metric(server, 'inferplan_outcomes_total{model="loop",outcome="in_time"}')).toBe(REQUESTS);
-    expect(events.filter(({ kind }) => kind === 'batchFailed' || kind === 'deviceDown')).toEqual([]);
-  });
+  inWholeRun(
+    'answers what the program gives by hand, in batches, and loads what devices do not hold',
+    async () => {
+      const { server, events } = await served();
+      const requests = Array.from({ length: REQUESTS }, drawRows);
+      const answers = await Promise.all(requests.map((rows) => infer(server, rows)));
+      for (const [i, answer] of answers.entries()) expectByHand(answer, requests[i]!);
+      expect(await metric(server, 'inferplan_component_loads_total')).toBeGreaterThan(0);
+      expect(await metric(server, 'inferplan_component_evictions_total')).toBeGreaterThan(0);
+      expect(await metric(server, 'inferplan_batch_size_sum')).toBeGreaterThan(
+        await metric(server, 'inferplan_batch_size_count'),
+      );
+      expect(await metric(server, 'inferplan_kept_outputs')).toBe(0);
+      expect(await metric(server, 'inferplan_outcomes_total{model="loop",outcome="in_time"}')).toBe(REQUESTS);
+      expect(events.filter(({ kind }) => kind === 'batchFailed' || kind === 'deviceDown')).toEqual([]);
+    },
+  );
 
   it('says by its metadata what the program exports', async () => {
     const { server } = await served();
@@ -105,7 +108,7 @@ describe('startServer(), of workflows,', () => {
     expect((await fetch(`${server.url}/v2/health/ready`)).status).toBe(200);
   });
 
-  it('ends a request whose program throws with its reason, and no other', async () => {
+  inWholeRun('ends a request whose program throws with its reason, and no other', async () => {
     const { server } = await served();
     const [bad, good] = await Promise.all([
       infer(server, [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
-import { seeds } from '../../cases.js';
+import { describeInWholeRun, seeds } from '../../cases.js';
 import type { DispatchRule, Fate, Pipeline, Settings } from './pipeline.js';
 import { randomChain } from './random-pipelines.js';
 import { resimulated } from './resimulate.js';
@@ -317,7 +317,7 @@ describe('resimulated(), of DAGs by hand', () => {
   });
 });
 
-describe('resimulated(), of random chains', () => {
+describeInWholeRun('resimulated(), of random chains', () => {
   const dispatches: DispatchRule[] = ['turns', 'least-work', 'two-choices'];
   const each = (check: (chain: Pipeline, fates: Fate[], scheduler: SchedulerName) => void) => {
     for (const seed of seeds(6, 100)) {

@@ -4,6 +4,7 @@ import { streamOf } from '../../../src/random/index.js';
 import { GapBooking } from '../../../src/serving/reservation/gap-booking.js';
 import { Path } from '../../../src/serving/reservation/path.js';
 import { Durations } from '../../../src/serving/state/durations.js';
+import { describeInWholeRun } from '../../cases.js';
 import { BYTES_PER_MS, MS, onServers, stage } from '../by-hand.js';
 import type { PartShape } from '../plans.js';
 import { randomTopology } from '../random-plans.js';
@@ -18,7 +19,7 @@ function naiveSlot(rows: readonly Interval[][], from: number, length: number): n
   return starts.find(isFree)!;
 }
 
-describe('GapBooking', () => {
+describeInWholeRun('GapBooking', () => {
   it('finds the same way as a search of every device and every gap, through thousands of probes', () => {
     let probes = 0;
     let inGaps = 0;

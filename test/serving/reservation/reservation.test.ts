@@ -20,7 +20,7 @@ import {
 } from '../../../src/serving/index.js';
 import { type SimulationObserver, simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun } from '../../cases.js';
 import { MADE_INSTANCE, madeProfileOf } from '../../ppipe/made-instance.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
@@ -244,24 +244,27 @@ describe('ReservationCore', () => {
     expect(sum).toMatchObject({ inTime: 2, dropped: 1 });
   });
 
-  it('is never late and never overlaps where steps take what was planned, on random plans and loads', () => {
-    for (let seed = 1; seed <= cases(20, 60); seed++) {
-      const topology = randomTopology(streamOf(seed, 'plan'));
-      for (const load of [0.3, 0.95, 2]) {
-        const sum = simulate({
-          topology,
-          makeCore: (decisions) => new ReservationCore(topology, decisions),
-          arrivals: poisson(topology, load, 2, seed),
-          observers: [overlapWatch(topology)],
-        });
-        expect(sum.late + sum.failed).toBe(0);
-        expect(sum.inTime + sum.dropped).toBe(sum.requests);
-        expect(sum.inTime).toBeGreaterThan(0);
+  inWholeRun(
+    'is never late and never overlaps where steps take what was planned, on random plans and loads',
+    () => {
+      for (let seed = 1; seed <= cases(20, 60); seed++) {
+        const topology = randomTopology(streamOf(seed, 'plan'));
+        for (const load of [0.3, 0.95, 2]) {
+          const sum = simulate({
+            topology,
+            makeCore: (decisions) => new ReservationCore(topology, decisions),
+            arrivals: poisson(topology, load, 2, seed),
+            observers: [overlapWatch(topology)],
+          });
+          expect(sum.late + sum.failed).toBe(0);
+          expect(sum.inTime + sum.dropped).toBe(sum.requests);
+          expect(sum.inTime).toBeGreaterThan(0);
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('never overlaps and ends every request where no step takes what was planned', () => {
+  inWholeRun('never overlaps and ends every request where no step takes what was planned', () => {
     for (let seed = 1; seed <= cases(12, 40); seed++) {
       const topology = randomTopology(streamOf(seed, 'plan'));
       const jitter = streamOf(seed, 'jitter');
@@ -278,29 +281,32 @@ describe('ReservationCore', () => {
     }
   });
 
-  it('serves nearly as many in time when steps take longer or shorter, since it learns and moves reservations', () => {
-    const share = (factor: number, policy: Partial<ReservationPolicy> = {}) => {
-      let inTime = 0;
-      let requests = 0;
-      for (let seed = 1; seed <= 12; seed++) {
-        const topology = randomTopology(streamOf(seed, 'plan'));
-        const jitter = streamOf(seed, 'jitter');
-        const sum = simulate({
-          topology,
-          makeCore: (decisions) => new ReservationCore(topology, decisions, policy),
-          arrivals: poisson(topology, 0.85, 3),
-          execution: (_pool, _size, planned) => planned * (factor + 0.04 * (jitter.uniform() - 0.5)),
-        });
-        inTime += sum.inTime;
-        requests += sum.requests;
-      }
-      return inTime / requests;
-    };
-    expect(share(0.9)).toBeGreaterThan(share(1) - 0.02);
-    expect(share(1.1)).toBeGreaterThan(share(1) - 0.02);
-    const missedUncorrected = 1 - share(1.1, { correction: { kind: 'none' } });
-    expect(missedUncorrected).toBeGreaterThan(2 * (1 - share(1.1)));
-  });
+  inWholeRun(
+    'serves nearly as many in time when steps take longer or shorter, since it learns and moves reservations',
+    () => {
+      const share = (factor: number, policy: Partial<ReservationPolicy> = {}) => {
+        let inTime = 0;
+        let requests = 0;
+        for (let seed = 1; seed <= 12; seed++) {
+          const topology = randomTopology(streamOf(seed, 'plan'));
+          const jitter = streamOf(seed, 'jitter');
+          const sum = simulate({
+            topology,
+            makeCore: (decisions) => new ReservationCore(topology, decisions, policy),
+            arrivals: poisson(topology, 0.85, 3),
+            execution: (_pool, _size, planned) => planned * (factor + 0.04 * (jitter.uniform() - 0.5)),
+          });
+          inTime += sum.inTime;
+          requests += sum.requests;
+        }
+        return inTime / requests;
+      };
+      expect(share(0.9)).toBeGreaterThan(share(1) - 0.02);
+      expect(share(1.1)).toBeGreaterThan(share(1) - 0.02);
+      const missedUncorrected = 1 - share(1.1, { correction: { kind: 'none' } });
+      expect(missedUncorrected).toBeGreaterThan(2 * (1 - share(1.1)));
+    },
+  );
 
   it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
     for (let seed = 1; seed <= cases(20, 60); seed++) {

@@ -13,7 +13,7 @@ import {
 } from '../../../src/serving/index.js';
 import { simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun } from '../../cases.js';
 import { affine, type PartShape, planOf } from '../plans.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, runVirtual } from '../virtual-driver.js';
@@ -119,7 +119,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
     ]);
   });
 
-  it('gives each request exactly one outcome under every combination of choices', () => {
+  inWholeRun('gives each request exactly one outcome under every combination of choices', () => {
     const drops = [
       { kind: 'nearly-full', share: 0, spares: 'all-waited' },
       ...(['nearly-full', 'queueing'] as const).flatMap((kind) =>

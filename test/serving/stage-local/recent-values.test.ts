@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { RecentValues } from '../../../src/serving/stage-local/recent-values.js';
-import { seeds } from '../../cases.js';
+import { inWholeRun, seeds } from '../../cases.js';
 
 describe('RecentValues', () => {
   it('weighs values less the older their bucket is, and those older than the window not at all', () => {
@@ -18,7 +18,7 @@ describe('RecentValues', () => {
     expect(recent.most(75, 0)).toBe(0);
   });
 
-  it('agrees with all values that it ever got, weighed one by one', () => {
+  inWholeRun('agrees with all values that it ever got, weighed one by one', () => {
     for (const seed of seeds(20, 300)) {
       const stream = streamOf(seed, 'recent');
       const widthNs = 1 + stream.integer(1000);

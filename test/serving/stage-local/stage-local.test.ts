@@ -12,7 +12,7 @@ import {
   type StageLocalPolicy,
 } from '../../../src/serving/index.js';
 import { arrivalTimes } from '../../../src/workload/index.js';
-import { cases, fewOf, whole } from '../../cases.js';
+import { cases, fewOf, inWholeRun, whole } from '../../cases.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
 import { randomPolicy } from '../random-policies.js';
 import { surviveStorm } from '../storm.js';
@@ -65,7 +65,7 @@ const NO_LATE = { late: { kind: 'drop' } } as const;
 const WAITING = { formation: { kind: 'last-moment', leaves: 'transfer', stepNs: 1 } } as const;
 
 describe('StageLocalCore, watched from outside', () => {
-  it('serves nearly all in time below the planned load, and lets none wait for ever above it', () => {
+  inWholeRun('serves nearly all in time below the planned load, and lets none wait for ever above it', () => {
     for (const [load, least] of [
       [0.1, 1],
       [0.5, 1],
@@ -371,7 +371,7 @@ describe('StageLocalCore, answering late in the background', () => {
     expect(share(between(2500, 5000), 'dropped')).toBe(0);
   });
 
-  it('delays requests that can be in time by no more than a batch already begun', () => {
+  inWholeRun('delays requests that can be in time by no more than a batch already begun', () => {
     for (const load of whole([0.5], [0.3, 0.5, 0.7])) {
       const run = (policy: Partial<StageLocalPolicy>) =>
         runVirtual({ topology: pooled, arrivals: poisson(load * 1020, 20), policy, shed: true }).ended;
@@ -405,26 +405,29 @@ describe('StageLocalCore.wouldDrop()', () => {
     ),
   };
 
-  it('refuses, under overload, many of the requests that would be dropped, and costs no goodput', () => {
-    for (const [name, topology] of Object.entries(shapes)) {
-      for (const kind of fewOf(['hopeless', 'full-batch', 'expired'] as const, 1)) {
-        const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
-        const policy = {
-          ...WAITING,
-          ...NO_LATE,
-          drop: kind === 'full-batch' ? { kind, share: 1 } : { kind },
-        };
-        const run = (shed: boolean) =>
-          runVirtual({ topology, arrivals: poisson(rate, 4), policy, shed }).ended;
-        const [without, shed] = [run(false), run(true)];
-        expect(share(shed, 'inTime')).toBeGreaterThan(share(without, 'inTime') - 0.005);
-        const refused = shed.filter(({ reason }) => reason === 'overload').length;
-        const droppedWithout = without.filter(({ outcome }) => outcome !== 'inTime').length;
-        const least = name === 'single' ? 0.6 : kind === 'full-batch' ? 0.3 : 0;
-        expect(refused).toBeGreaterThanOrEqual(least * droppedWithout);
+  inWholeRun(
+    'refuses, under overload, many of the requests that would be dropped, and costs no goodput',
+    () => {
+      for (const [name, topology] of Object.entries(shapes)) {
+        for (const kind of fewOf(['hopeless', 'full-batch', 'expired'] as const, 1)) {
+          const rate = name === 'pooled' ? 3000 : name === 'batches' ? 4800 : name === 'single' ? 430 : 700;
+          const policy = {
+            ...WAITING,
+            ...NO_LATE,
+            drop: kind === 'full-batch' ? { kind, share: 1 } : { kind },
+          };
+          const run = (shed: boolean) =>
+            runVirtual({ topology, arrivals: poisson(rate, 4), policy, shed }).ended;
+          const [without, shed] = [run(false), run(true)];
+          expect(share(shed, 'inTime')).toBeGreaterThan(share(without, 'inTime') - 0.005);
+          const refused = shed.filter(({ reason }) => reason === 'overload').length;
+          const droppedWithout = without.filter(({ outcome }) => outcome !== 'inTime').length;
+          const least = name === 'single' ? 0.6 : kind === 'full-batch' ? 0.3 : 0;
+          expect(refused).toBeGreaterThanOrEqual(least * droppedWithout);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('costs a burst its last small batch at most, and nothing while a device is free', () => {
     for (const topology of Object.values(shapes)) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { INFERLINE_TUNING, InferlineTuner } from '../../../src/serving/tuning/inferline.js';
 import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
+import { describeInWholeRun } from '../../cases.js';
 import { drive, evenly, S, setOf } from './tuned.js';
 
 const run = (tuner: InferlineTuner, arrivals: number[], untilS: number) =>
@@ -75,7 +76,7 @@ function slowTuner(
   return changes;
 }
 
-describe('InferlineTuner', () => {
+describeInWholeRun('InferlineTuner', () => {
   it('decides as the rules say when all arrivals are counted anew', () => {
     for (let seed = 0; seed < 6; seed++) {
       const random = streamOf(seed, 'tuner');

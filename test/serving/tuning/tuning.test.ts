@@ -148,7 +148,7 @@ describe('a core with a tuner', () => {
     }
   });
 
-  it('decides the same again when a fresh core hears the log of another', () => {
+  inWholeRun('decides the same again when a fresh core hears the log of another', () => {
     for (const tuner of fewOf(['inferline', 'coarse', 'ds2', 'hpa', 'kpa', 'by-rate'], 2)) {
       const arrivals = [...evenly(5, 0, 20), ...evenly(70, 20, 50), ...evenly(5, 50, 700)];
       const { log, fresh, changes } = run(planWith(), arrivals, { tuner });
@@ -158,7 +158,7 @@ describe('a core with a tuner', () => {
     }
   });
 
-  it('leaves no task in the meter, whatever becomes of requests', () => {
+  inWholeRun('leaves no task in the meter, whatever becomes of requests', () => {
     const policies: Partial<StageLocalPolicy>[] = [
       {},
       { placement: 'earliest-free' },

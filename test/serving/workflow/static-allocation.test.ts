@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf, streamsOf } from '../../../src/random/index.js';
 import { Decisions, workflowCore } from '../../../src/serving/index.js';
 import type { RecordedRun } from '../../../src/simulator/index.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun } from '../../cases.js';
 import { call, story, type Told } from './story.js';
 import { type Shape, workflowTopology } from './workflows.js';
 
@@ -164,19 +164,22 @@ function endsOf(told: Told): { atNs: number; on: number; what: number }[] {
 }
 
 describe('StaticAllocation', () => {
-  it('executes the batches of a textbook queue to the nanosecond where each component has one device', () => {
-    let batches = 0;
-    for (let seed = 0; seed < cases(30, 400); seed++) {
-      const { told, deviceOf } = queueCase(streamOf(seed, 'queues'));
-      const executed = story(told).flatMap(({ event, what: component, fromNs, atNs: toNs, rows }) =>
-        event === 'executed' ? [{ component, fromNs, toNs, rows }] : [],
-      );
-      const expected = textbook(told, deviceOf).sort((a, b) => a.toNs - b.toNs);
-      expect({ seed, executed }).toEqual({ seed, executed: expected });
-      batches += executed.filter(({ rows }) => rows! > 2).length;
-    }
-    expect(batches).toBeGreaterThan(300);
-  });
+  inWholeRun(
+    'executes the batches of a textbook queue to the nanosecond where each component has one device',
+    () => {
+      let batches = 0;
+      for (let seed = 0; seed < cases(30, 400); seed++) {
+        const { told, deviceOf } = queueCase(streamOf(seed, 'queues'));
+        const executed = story(told).flatMap(({ event, what: component, fromNs, atNs: toNs, rows }) =>
+          event === 'executed' ? [{ component, fromNs, toNs, rows }] : [],
+        );
+        const expected = textbook(told, deviceOf).sort((a, b) => a.toNs - b.toNs);
+        expect({ seed, executed }).toEqual({ seed, executed: expected });
+        batches += executed.filter(({ rows }) => rows! > 2).length;
+      }
+      expect(batches).toBeGreaterThan(300);
+    },
+  );
 
   it('lets any device take the next batch that holds the component and has nothing to do, and fetches only then', () => {
     const run = { requestBytes: 20, calls: [call(0)] };

@@ -11,6 +11,7 @@ import {
 } from '../../../src/simulation/index.js';
 import type { RecordedRun, SimulationObserver } from '../../../src/simulator/index.js';
 import { type Arrivals, arrivalTimes } from '../../../src/workload/index.js';
+import { whole } from '../../cases.js';
 import { madePlan } from '../../plans/workflow/made-workflows.js';
 
 /** at gives requests of workflows at instants in nanoseconds. */
@@ -60,7 +61,7 @@ const run = (
 const latenciesOf = ({ figures }: WorkflowRun) => figures.overall.latencyMs;
 
 describe('simulatedWorkflows()', () => {
-  for (const most of [1, 4])
+  for (const most of whole([4], [1, 4]))
     it(`serves one component on one device as a queue with batches of at most ${most} does`, () => {
       const timesNs = [
         ...arrivalTimes({ process: 'poisson', rps: 60, durationS: 20, stream: streamOf(7, 'test') }),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ranWorkflows, type WorkflowSetup } from '../../../src/simulation/workflow/workflow-run.js';
+import { inWholeRun } from '../../cases.js';
 import { madePlan } from '../../plans/workflow/made-workflows.js';
 
 function setupOf(): WorkflowSetup {
@@ -29,7 +30,7 @@ describe('ranWorkflows()', () => {
     expect(whole.figures.overall.arrived / whole.figures.overall.offeredRps).toBeCloseTo(10, 9);
   });
 
-  it('takes the scheduler and seed of a job in place of those of the setup', () => {
+  inWholeRun('takes the scheduler and seed of a job in place of those of the setup', () => {
     const setup = setupOf();
     const run = ranWorkflows(setup, { scheduler: 'dyorc', seed: 2 });
     expect(run).toEqual(ranWorkflows({ ...setup, scheduler: 'dyorc', seed: 2 }, {}));

@@ -45,7 +45,7 @@ async function writeSpec(change: Partial<PipelineSpec>, counts?: Record<string, 
 }
 
 describe('compareSpec() of a pipeline', () => {
-  it('gives for each cluster and SLO what solving it alone gives, and proves it', async () => {
+  inWholeRun('gives for each cluster and SLO what solving it alone gives, and proves it', async () => {
     const counted = whole(
       [{ L4: 8, T4: 12 }],
       [

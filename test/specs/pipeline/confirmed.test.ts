@@ -8,7 +8,7 @@ import { Dice } from '../../../bench/seeded/dice.js';
 import { validateFiles } from '../../../src/api/index.js';
 import type { PipelinePlan, PlanServing } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
-import { cases, whole } from '../../cases.js';
+import { cases, inWholeRun, whole } from '../../cases.js';
 
 let folder: string;
 beforeEach(async () => {
@@ -56,48 +56,57 @@ function toldOf({ sample, applications = [] }: PipelinePlan): number | undefined
 }
 
 describe('the scheduler of a planned pipeline', () => {
-  it('is the first fallback that holds, with a note, where the default misses what is asked of the sample', async () => {
-    for (const seed of whole([9], [9, 26, 28])) {
-      const drawn = drawnCase(seed);
-      const plan = await planOf(drawn);
-      const dropsToo = leastOf(drawn, plan, STAGE_LOCAL) >= plan.attainment;
-      expect(plan.serving).toEqual(dropsToo ? STAGE_LOCAL : IN_ORDER);
-      const note = `served by ${plan.serving.scheduler}.* since room-first, the default, misses`;
-      expect(plan.notes?.join()).toMatch(new RegExp(note));
-      expect(leastOf(drawn, plan)).toBe(toldOf(plan));
-      expect(leastOf(drawn, plan, ROOM_FIRST)).toBeLessThan(plan.attainment);
-      expect(plan.hourlyCost).toBe((await planOf(drawn, IN_ORDER)).hourlyCost);
-    }
-  });
+  inWholeRun(
+    'is the first fallback that holds, with a note, where the default misses what is asked of the sample',
+    async () => {
+      for (const seed of whole([9], [9, 26, 28])) {
+        const drawn = drawnCase(seed);
+        const plan = await planOf(drawn);
+        const dropsToo = leastOf(drawn, plan, STAGE_LOCAL) >= plan.attainment;
+        expect(plan.serving).toEqual(dropsToo ? STAGE_LOCAL : IN_ORDER);
+        const note = `served by ${plan.serving.scheduler}.* since room-first, the default, misses`;
+        expect(plan.notes?.join()).toMatch(new RegExp(note));
+        expect(leastOf(drawn, plan)).toBe(toldOf(plan));
+        expect(leastOf(drawn, plan, ROOM_FIRST)).toBeLessThan(plan.attainment);
+        expect(plan.hourlyCost).toBe((await planOf(drawn, IN_ORDER)).hourlyCost);
+      }
+    },
+  );
 
-  it('is stage-local where the default holds the sample and has over 0.2 points less of it in time than in order', async () => {
-    for (const seed of whole([1, 12], [1, 12, 44, 100, 119])) {
-      const drawn = drawnCase(seed);
-      const plan = await planOf(drawn);
-      // The default holds these samples with the same replicas, so that the plans differ in their scheduler alone.
-      const byDefault = await planOf(drawn, ROOM_FIRST);
-      expect(byDefault.hourlyCost).toBe(plan.hourlyCost);
-      const inOrder = (await planOf(drawn, IN_ORDER)).sample?.attainment as number;
-      const lost = inOrder - (byDefault.sample?.attainment as number);
-      expect(plan.serving).toEqual(lost > 0.002 ? STAGE_LOCAL : ROOM_FIRST);
-      expect(inOrder - (plan.sample?.attainment as number)).toBeLessThanOrEqual(0.002);
-      expect(leastOf(drawn, plan)).toBe(toldOf(plan));
-    }
-  });
+  inWholeRun(
+    'is stage-local where the default holds the sample and has over 0.2 points less of it in time than in order',
+    async () => {
+      for (const seed of whole([1, 12], [1, 12, 44, 100, 119])) {
+        const drawn = drawnCase(seed);
+        const plan = await planOf(drawn);
+        // The default holds these samples with the same replicas, so that the plans differ in their scheduler alone.
+        const byDefault = await planOf(drawn, ROOM_FIRST);
+        expect(byDefault.hourlyCost).toBe(plan.hourlyCost);
+        const inOrder = (await planOf(drawn, IN_ORDER)).sample?.attainment as number;
+        const lost = inOrder - (byDefault.sample?.attainment as number);
+        expect(plan.serving).toEqual(lost > 0.002 ? STAGE_LOCAL : ROOM_FIRST);
+        expect(inOrder - (plan.sample?.attainment as number)).toBeLessThanOrEqual(0.002);
+        expect(leastOf(drawn, plan)).toBe(toldOf(plan));
+      }
+    },
+  );
 
-  it('gets more replicas, and no more than it needs of any stage, where the spec names it', async () => {
-    for (const seed of whole([26], [26, 28])) {
-      const drawn = drawnCase(seed);
-      const plain = await planOf(drawn, IN_ORDER);
-      expect(leastOf(drawn, plain, ROOM_FIRST)).toBeLessThan(plain.attainment);
-      const plan = await planOf(drawn, ROOM_FIRST);
-      expect(plan.serving).toEqual(ROOM_FIRST);
-      expect(plan.hourlyCost).toBeGreaterThan(plain.hourlyCost as number);
-      expect(leastOf(drawn, plan)).toBeGreaterThanOrEqual(plan.attainment);
-      expect(leastOf(drawn, plan)).toBe(toldOf(plan));
-      expect(plan.objective?.bound).toBeLessThanOrEqual(plain.objective?.bound as number);
-    }
-  });
+  inWholeRun(
+    'gets more replicas, and no more than it needs of any stage, where the spec names it',
+    async () => {
+      for (const seed of whole([26], [26, 28])) {
+        const drawn = drawnCase(seed);
+        const plain = await planOf(drawn, IN_ORDER);
+        expect(leastOf(drawn, plain, ROOM_FIRST)).toBeLessThan(plain.attainment);
+        const plan = await planOf(drawn, ROOM_FIRST);
+        expect(plan.serving).toEqual(ROOM_FIRST);
+        expect(plan.hourlyCost).toBeGreaterThan(plain.hourlyCost as number);
+        expect(leastOf(drawn, plan)).toBeGreaterThanOrEqual(plan.attainment);
+        expect(leastOf(drawn, plan)).toBe(toldOf(plan));
+        expect(plan.objective?.bound).toBeLessThanOrEqual(plain.objective?.bound as number);
+      }
+    },
+  );
 
   it('holds no plan where even more replicas do not help, which is reported as no proof', async () => {
     const outcome = await solved(drawnCase(9), ROOM_FIRST);
@@ -125,7 +134,7 @@ describe('the scheduler of a planned pipeline', () => {
     expect(lower).toBeGreaterThan(whole(-1, 0));
   });
 
-  it('may be that of an older version where the spec names none, and no other', async () => {
+  inWholeRun('may be that of an older version where the spec names none, and no other', async () => {
     const drawn = drawnCase(1);
     const earlier = await planOf(drawn, IN_ORDER);
     const { inputs, ...plan } = await planOf(drawn);

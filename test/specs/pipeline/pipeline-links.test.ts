@@ -84,7 +84,7 @@ function busiestUplink({ placement, stages }: PipelinePlan, rps: number): number
 }
 
 describe('a pipeline whose servers send much', () => {
-  it('is placed so that its uplinks suffice, and is served as its plan says', async () => {
+  inWholeRun('is placed so that its uplinks suffice, and is served as its plan says', async () => {
     const { outcome, output } = await solved('shown', { count: 16, rps: 230 });
     if (outcome.outcome !== 'pipeline-plan') throw new Error(outcome.outcome);
     const { plan } = outcome;
@@ -100,7 +100,7 @@ describe('a pipeline whose servers send much', () => {
     expect((await validateFiles([output]))[0]).toMatchObject({ ok: true });
   });
 
-  it('has figures of the sample over links, where batches wait for them', async () => {
+  inWholeRun('has figures of the sample over links, where batches wait for them', async () => {
     // One server sends all: its uplink is busy for 72 % of the time.
     const { outcome, output } = await solved('one', { count: 8, rps: 150, sloMs: 120 });
     if (outcome.outcome !== 'pipeline-plan') throw new Error(outcome.outcome);
@@ -119,25 +119,30 @@ describe('a pipeline whose servers send much', () => {
     expect(outcome.reasons.join()).toContain('the uplinks of the servers of g have too little time');
   });
 
-  it('has no plan that was found where one uplink is nearly busy, with the name of that uplink and what helps', async () => {
-    const near = { count: 8, rps: 203 };
-    const { outcome } = await solved('near', near);
-    if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
-    const [reason] = outcome.document.reasons;
-    expect(reason).toMatchObject({ code: 'links-too-busy', class: 'g', stages: ['a'], rps: 203 });
-    expect(reason?.busyShare).toBeCloseTo(203 * 0.0048, 9);
-    expect('advice' in outcome && outcome.advice).toBe(reason?.text);
-    expect(reason?.text).toContain(
-      'the uplink of g-0 (class g), which sends for a, would be busy for 97.4 %',
-    );
-    expect(reason?.text).toContain('more servers of g, faster links (linkGbps, networkGbps) or a longer SLO');
-    // Each of these helps indeed.
-    const changes = { count: { count: 16 }, ...whole({}, { gbps: { gbps: 2 }, slo: { sloMs: 400 } }) };
-    for (const [name, change] of Object.entries(changes))
-      expect((await solved(`near-${name}`, { ...near, ...change })).outcome.outcome).toBe('pipeline-plan');
-  });
+  inWholeRun(
+    'has no plan that was found where one uplink is nearly busy, with the name of that uplink and what helps',
+    async () => {
+      const near = { count: 8, rps: 203 };
+      const { outcome } = await solved('near', near);
+      if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
+      const [reason] = outcome.document.reasons;
+      expect(reason).toMatchObject({ code: 'links-too-busy', class: 'g', stages: ['a'], rps: 203 });
+      expect(reason?.busyShare).toBeCloseTo(203 * 0.0048, 9);
+      expect('advice' in outcome && outcome.advice).toBe(reason?.text);
+      expect(reason?.text).toContain(
+        'the uplink of g-0 (class g), which sends for a, would be busy for 97.4 %',
+      );
+      expect(reason?.text).toContain(
+        'more servers of g, faster links (linkGbps, networkGbps) or a longer SLO',
+      );
+      // Each of these helps indeed.
+      const changes = { count: { count: 16 }, ...whole({}, { gbps: { gbps: 2 }, slo: { sloMs: 400 } }) };
+      for (const [name, change] of Object.entries(changes))
+        expect((await solved(`near-${name}`, { ...near, ...change })).outcome.outcome).toBe('pipeline-plan');
+    },
+  );
 
-  it('says what ended its search, where something did', async () => {
+  inWholeRun('says what ended its search, where something did', async () => {
     const near = { count: 8, rps: 203 };
     const limitOf = async (name: string, limits: Partial<Shape>) => {
       const { outcome } = await solved(name, { ...near, ...limits });

@@ -94,32 +94,35 @@ async function simulated(...options: string[]): Promise<SimulationReport> {
 }
 
 describe('solveSpec() of a pipeline that is to be planned', () => {
-  it('writes a plan whose simulation gives the sample the latencies that the plan names', async () => {
-    const draws = whole(2, 10);
-    await changeSpec((spec) => {
-      spec.planner = { method: 'inferline', draws };
-    });
-    const made = await solved();
-    expect(made).toMatchObject({ method: 'inferline', serving: { scheduler: 'room-first' } });
-    const { sample, hourlyCost, objective } = made;
-    expect(sample?.draws).toBe(draws);
-    expect(sample?.leastAttainment).toBeGreaterThanOrEqual(0.99);
-    expect(objective?.value).toBeCloseTo(hourlyCost as number, 9);
-    expect(objective?.bound).toBeLessThanOrEqual(objective?.value as number);
-    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', DURATION];
-    let [arrived, inTime, dropped, least] = [0, 0, 0, 1];
-    for (let seed = 1; seed <= draws; seed++) {
-      const [model] = (await simulated(...load, '--seed', String(seed))).models;
-      const { requests } = model as NonNullable<typeof model>;
-      arrived += requests.arrived;
-      inTime += requests.inTime;
-      dropped += requests.dropped;
-      least = Math.min(least, requests.attainment as number);
-    }
-    expect([arrived, least]).toEqual([sample?.requests, sample?.leastAttainment]);
-    expect(dropped).toBe(sample?.dropped ?? 0);
-    expect(inTime / arrived).toBeCloseTo(sample?.attainment as number, 12);
-  });
+  inWholeRun(
+    'writes a plan whose simulation gives the sample the latencies that the plan names',
+    async () => {
+      const draws = whole(2, 10);
+      await changeSpec((spec) => {
+        spec.planner = { method: 'inferline', draws };
+      });
+      const made = await solved();
+      expect(made).toMatchObject({ method: 'inferline', serving: { scheduler: 'room-first' } });
+      const { sample, hourlyCost, objective } = made;
+      expect(sample?.draws).toBe(draws);
+      expect(sample?.leastAttainment).toBeGreaterThanOrEqual(0.99);
+      expect(objective?.value).toBeCloseTo(hourlyCost as number, 9);
+      expect(objective?.bound).toBeLessThanOrEqual(objective?.value as number);
+      const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', DURATION];
+      let [arrived, inTime, dropped, least] = [0, 0, 0, 1];
+      for (let seed = 1; seed <= draws; seed++) {
+        const [model] = (await simulated(...load, '--seed', String(seed))).models;
+        const { requests } = model as NonNullable<typeof model>;
+        arrived += requests.arrived;
+        inTime += requests.inTime;
+        dropped += requests.dropped;
+        least = Math.min(least, requests.attainment as number);
+      }
+      expect([arrived, least]).toEqual([sample?.requests, sample?.leastAttainment]);
+      expect(dropped).toBe(sample?.dropped ?? 0);
+      expect(inTime / arrived).toBeCloseTo(sample?.attainment as number, 12);
+    },
+  );
 
   inWholeRun(
     'says reproducible: false where a clock ended the search, and is validated all the same',
@@ -203,38 +206,41 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect([workload.durationS, overall.arrived, workload.models[0]?.rps]).toEqual([8, 400, 50]);
   });
 
-  it('is simulated with the trace that it was planned for, scaled where a rate is asked for', async () => {
-    const times = Array.from({ length: 400 }, (_, i) => (0.01 * i + (i % 7 === 0 ? 0.004 : 0)).toFixed(4));
-    await writeFile(at('day.csv'), ['arrival_s', ...times, ''].join('\n'));
-    await changeSpec((spec) => {
-      spec.load = { trace: 'day.csv' };
-    });
-    const made = await solved();
-    const own = await simulated('--seed', '1');
-    expect(own.workload).toMatchObject({ arrivals: 'trace' });
-    expect(own.overall.arrived).toBe(400);
-    expect(own.models[0]?.requests.attainment).toBe(made.sample?.attainment);
-    const scaled = await simulated('--rps', '50');
-    expect([scaled.overall.arrived, scaled.workload.arrivals]).toEqual([400, 'trace']);
-    expect(scaled.workload.durationS).toBeCloseTo(400 / 50, 1);
-    await writeFile(at('day.csv'), ['arrival_s', ...times.slice(1), ''].join('\n'));
-    const changed = await plan(['simulate', at('plan.json')]);
-    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining('has changed since')]);
-    await rm(at('day.csv'));
-    for (const options of [[], ['--load', '0.5'], ['--sweep', 'load=0.5']]) {
-      const gone = await plan(['simulate', at('plan.json'), ...options]);
-      expect([gone.code, gone.stderr]).toEqual([
+  inWholeRun(
+    'is simulated with the trace that it was planned for, scaled where a rate is asked for',
+    async () => {
+      const times = Array.from({ length: 400 }, (_, i) => (0.01 * i + (i % 7 === 0 ? 0.004 : 0)).toFixed(4));
+      await writeFile(at('day.csv'), ['arrival_s', ...times, ''].join('\n'));
+      await changeSpec((spec) => {
+        spec.load = { trace: 'day.csv' };
+      });
+      const made = await solved();
+      const own = await simulated('--seed', '1');
+      expect(own.workload).toMatchObject({ arrivals: 'trace' });
+      expect(own.overall.arrived).toBe(400);
+      expect(own.models[0]?.requests.attainment).toBe(made.sample?.attainment);
+      const scaled = await simulated('--rps', '50');
+      expect([scaled.overall.arrived, scaled.workload.arrivals]).toEqual([400, 'trace']);
+      expect(scaled.workload.durationS).toBeCloseTo(400 / 50, 1);
+      await writeFile(at('day.csv'), ['arrival_s', ...times.slice(1), ''].join('\n'));
+      const changed = await plan(['simulate', at('plan.json')]);
+      expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining('has changed since')]);
+      await rm(at('day.csv'));
+      for (const options of [[], ['--load', '0.5'], ['--sweep', 'load=0.5']]) {
+        const gone = await plan(['simulate', at('plan.json'), ...options]);
+        expect([gone.code, gone.stderr]).toEqual([
+          7,
+          expect.stringContaining('day.csv: there is no such file'),
+        ]);
+      }
+      const check = await plan(['validate', at('plan.json')]);
+      expect([check.code, check.stderr]).toEqual([
         7,
         expect.stringContaining('day.csv: there is no such file'),
       ]);
-    }
-    const check = await plan(['validate', at('plan.json')]);
-    expect([check.code, check.stderr]).toEqual([
-      7,
-      expect.stringContaining('day.csv: there is no such file'),
-    ]);
-    expect((await plan(['simulate', at('plan.json'), '--arrivals', 'poisson'])).code).toBe(0);
-  });
+      expect((await plan(['simulate', at('plan.json'), '--arrivals', 'poisson'])).code).toBe(0);
+    },
+  );
 
   inWholeRun('plans no stage that serves less than the mean rate, however short the sample is', async () => {
     await changeSpec((spec) => {
@@ -289,18 +295,34 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(Math.max(...shares)).toBeGreaterThan(Math.min(...shares));
   });
 
-  it('plans for a single draw where the spec asks for one, with the latencies of its simulation', async () => {
-    await changeSpec((spec) => {
-      spec.planner = { method: 'inferline', draws: 1 };
-    });
-    const { sample } = await solved();
-    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', DURATION, '--seed', '1'];
-    const [model] = (await simulated(...load)).models;
-    expect(sample).toMatchObject({ draws: 1, seed: 1, requests: model?.requests.arrived });
-    expect([sample?.attainment, sample?.leastAttainment]).toEqual(Array(2).fill(model?.requests.attainment));
-    expect(model?.requests.latencyMs?.p99).toBeCloseTo(sample?.p99Ms as number, 6);
-    expect(model?.requests.latencyMs?.p50).toBeCloseTo(sample?.p50Ms as number, 6);
-  });
+  inWholeRun(
+    'plans for a single draw where the spec asks for one, with the latencies of its simulation',
+    async () => {
+      await changeSpec((spec) => {
+        spec.planner = { method: 'inferline', draws: 1 };
+      });
+      const { sample } = await solved();
+      const load = [
+        '--rps',
+        '600',
+        '--arrivals',
+        'gamma',
+        '--cv',
+        '2',
+        '--duration',
+        DURATION,
+        '--seed',
+        '1',
+      ];
+      const [model] = (await simulated(...load)).models;
+      expect(sample).toMatchObject({ draws: 1, seed: 1, requests: model?.requests.arrived });
+      expect([sample?.attainment, sample?.leastAttainment]).toEqual(
+        Array(2).fill(model?.requests.attainment),
+      );
+      expect(model?.requests.latencyMs?.p99).toBeCloseTo(sample?.p99Ms as number, 6);
+      expect(model?.requests.latencyMs?.p50).toBeCloseTo(sample?.p50Ms as number, 6);
+    },
+  );
 
   inWholeRun('draws a long load fewer times, and a trace once unless more is asked', async () => {
     const load = { arrivals: 'poisson' as const, rps: 600, duration: '100s' };
@@ -470,7 +492,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     },
   );
 
-  it('gives the same bytes again, and is confirmed from its files', async () => {
+  inWholeRun('gives the same bytes again, and is confirmed from its files', async () => {
     await solved();
     const first = await readFile(at('plan.json'), 'utf8');
     await solved();
@@ -566,7 +588,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(await solveSpec(at('spec.yaml'), { gap: half })).toMatchObject({ limitReached: true });
   });
 
-  it('obeys what the spec fixes, and the counts of classes', async () => {
+  inWholeRun('obeys what the spec fixes, and the counts of classes', async () => {
     const free = await solved();
     await changeSpec((spec) => {
       spec.stages[0]!.replicas = 5;
@@ -606,28 +628,33 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     },
   );
 
-  it('ends with 3 for an SLO below the longest path, and names the least, which a plan then meets', async () => {
-    await changeSpec((spec) => {
-      spec.sloMs = 8;
-      spec.planner = { method: 'inferline', ...whole({ draws: 2 }, {}) };
-    });
-    const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(/the longest path, detect -> face -> match, takes 9\.2 ms on the fastest classes/);
-    expect(stderr).toMatch(/an SLO of [0-9.]+ ms can be met, at [0-9.]+ per hour/);
-    const answer = JSON.parse(stdout) as {
-      reasons: { code: string }[];
-      models: { smallestFeasibleSloMs: number }[];
-    };
-    expect(answer.reasons.map((reason) => reason.code)).toEqual(['slo-too-short']);
-    const leastMs = answer.models[0]?.smallestFeasibleSloMs as number;
-    await changeSpec((spec) => {
-      spec.sloMs = leastMs;
-    });
-    expect((await solved()).sample?.attainment).toBeGreaterThanOrEqual(0.99);
-  });
+  inWholeRun(
+    'ends with 3 for an SLO below the longest path, and names the least, which a plan then meets',
+    async () => {
+      await changeSpec((spec) => {
+        spec.sloMs = 8;
+        spec.planner = { method: 'inferline', ...whole({ draws: 2 }, {}) };
+      });
+      const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
+      expect(code).toBe(3);
+      expect(stderr).toMatch(
+        /the longest path, detect -> face -> match, takes 9\.2 ms on the fastest classes/,
+      );
+      expect(stderr).toMatch(/an SLO of [0-9.]+ ms can be met, at [0-9.]+ per hour/);
+      const answer = JSON.parse(stdout) as {
+        reasons: { code: string }[];
+        models: { smallestFeasibleSloMs: number }[];
+      };
+      expect(answer.reasons.map((reason) => reason.code)).toEqual(['slo-too-short']);
+      const leastMs = answer.models[0]?.smallestFeasibleSloMs as number;
+      await changeSpec((spec) => {
+        spec.sloMs = leastMs;
+      });
+      expect((await solved()).sample?.attainment).toBeGreaterThanOrEqual(0.99);
+    },
+  );
 
-  it('ends with 3 where a class has too few devices, and names the stage', async () => {
+  inWholeRun('ends with 3 where a class has too few devices, and names the stage', async () => {
     await changeCluster((cluster) => {
       cluster.devices.L4!.count = 1;
     });
@@ -658,7 +685,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(shown.stdout).toMatch(/in time, one less/);
   });
 
-  it('refuses a sample without a request, and one that is too long', async () => {
+  inWholeRun('refuses a sample without a request, and one that is too long', async () => {
     for (const [rps, told] of [
       [0.01, /brings no request/],
       [6e6, /brings more than 10,000,000 requests/],

@@ -3,6 +3,7 @@ import type { PipelineLoad, PipelineSpec } from '../../../src/formats/index.js';
 import type { PipelinePlanBody } from '../../../src/plans/index.js';
 import { envelopeOf } from '../../../src/serving/index.js';
 import { pipelineSamples, withEnvelope } from '../../../src/specs/pipeline/pipeline-sample.js';
+import { describeInWholeRun } from '../../cases.js';
 
 const LOAD: PipelineLoad = { arrivals: 'gamma', rps: 200, cv: 4, duration: '5s' };
 const spec = (draws: number): PipelineSpec => ({
@@ -41,7 +42,7 @@ describe('pipelineSamples()', () => {
   });
 });
 
-describe('a published day', () => {
+describeInWholeRun('a published day', () => {
   it('of 5.5 million requests is a sample', async () => {
     const seconds = 86_400;
     const trace = {

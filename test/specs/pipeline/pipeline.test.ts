@@ -8,6 +8,7 @@ import { diffPlanFiles, validateFiles } from '../../../src/api/index.js';
 import type { PipelinePlan, PipelineSpec } from '../../../src/formats/index.js';
 import { InputError, MissingError } from '../../../src/formats/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
+import { inWholeRun } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -151,7 +152,7 @@ describe('plan solve, validate and diff of a pipeline', () => {
     expect((await plan(['solve', at('spec.yaml')])).code).toBe(2);
   });
 
-  it('find a figure that was edited, and an input that has changed', async () => {
+  inWholeRun('find a figure that was edited, and an input that has changed', async () => {
     const made = await savedPlan();
     made.stages[2]!.scaleFactor = 0.5;
     await writeFile(at('edited.json'), JSON.stringify(made));

@@ -126,7 +126,7 @@ describe('a planned pipeline with a tuner', () => {
     }
   });
 
-  it('has none without a tuner, and those that its spec fixes where it says how many', async () => {
+  inWholeRun('has none without a tuner, and those that its spec fixes where it says how many', async () => {
     const untuned = await solved((spec) => {
       delete spec.tuner;
     });

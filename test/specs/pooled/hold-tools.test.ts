@@ -9,6 +9,7 @@ import { HoldTime, holdTools } from '../../../src/specs/pooled/hold-tools.js';
 import type { HoldJob, HoldRun } from '../../../src/specs/pooled/hold-worker.js';
 import type { SolveJob } from '../../../src/specs/pooled/solve-job.js';
 import type { SolverPool } from '../../../src/specs/pooled/solver-pool.js';
+import { inWholeRun } from '../../cases.js';
 
 const PROBLEM = randomProblem(
   3,
@@ -98,26 +99,29 @@ describe('holdTools() with a time limit', () => {
     expect(await known(8e6)).toEqual([true, undefined, undefined, undefined]);
   });
 
-  it('ends the whole search by the limit and the runs of one rate, with a confirmed plan or none', async () => {
-    const free = await timed(undefined);
-    const whole = await searchHeld(PROBLEM, TARGET, free.tools);
-    expect(whole).toMatchObject({ status: 'held', isCut: false });
-    expect(free.jobs.every((job) => !('endsAtMs' in job))).toBe(true);
-    const neededMs = RUN_MS * free.runs();
-    const ends: string[] = [];
-    for (const share of [0.01, 0.03, 0.1, 0.3, 0.6, 3]) {
-      const { clock, tools } = await timed(share * neededMs);
-      const outcome = await searchHeld(PROBLEM, TARGET, tools);
-      ends.push(
-        'isCut' in outcome ? `${outcome.status}, ${outcome.isCut ? 'cut' : 'whole'}` : outcome.status,
-      );
-      // Four plans are tried side by side, each by the runs of a rate; a promise takes eight runs of a rate.
-      expect(clock.nowMs - 5e6).toBeLessThanOrEqual(share * neededMs + 8 * RUN_MS);
-    }
-    expect(ends[0]).toBe('unfinished');
-    expect(ends).toContain('held, cut');
-    expect(ends.at(-1)).toBe('held, whole');
-  });
+  inWholeRun(
+    'ends the whole search by the limit and the runs of one rate, with a confirmed plan or none',
+    async () => {
+      const free = await timed(undefined);
+      const whole = await searchHeld(PROBLEM, TARGET, free.tools);
+      expect(whole).toMatchObject({ status: 'held', isCut: false });
+      expect(free.jobs.every((job) => !('endsAtMs' in job))).toBe(true);
+      const neededMs = RUN_MS * free.runs();
+      const ends: string[] = [];
+      for (const share of [0.01, 0.03, 0.1, 0.3, 0.6, 3]) {
+        const { clock, tools } = await timed(share * neededMs);
+        const outcome = await searchHeld(PROBLEM, TARGET, tools);
+        ends.push(
+          'isCut' in outcome ? `${outcome.status}, ${outcome.isCut ? 'cut' : 'whole'}` : outcome.status,
+        );
+        // Four plans are tried side by side, each by the runs of a rate; a promise takes eight runs of a rate.
+        expect(clock.nowMs - 5e6).toBeLessThanOrEqual(share * neededMs + 8 * RUN_MS);
+      }
+      expect(ends[0]).toBe('unfinished');
+      expect(ends).toContain('held, cut');
+      expect(ends.at(-1)).toBe('held, whole');
+    },
+  );
 });
 
 describe('holdTools() with a limit of requests', () => {

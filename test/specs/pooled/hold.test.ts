@@ -22,27 +22,30 @@ async function solved(path: string, output: string): Promise<PooledPlan> {
 }
 
 describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
-  it('has no plan for rates that no plan serves, also where the share alone could be served', async () => {
-    const profile: Profile = {
-      kind: 'profile',
-      version: '1.0',
-      model: { name: 'm' },
-      blocks: [{ cutBytes: 0, nodes: ['a'] }],
-      devices: { gpu: { blockLatencyUs: { 1: { 1: [10_000] } } } },
-    };
-    const outcome = async (rps: number, options: { hold?: number }) => {
-      const spec: PooledSpec = {
-        kind: 'pooled',
-        cluster: { devices: { gpu: { count: 1, hourlyCost: 1 } } },
-        models: [{ profile: 'one.json', sloMs: 100, rps }],
-        planner: { objective: 'cost' },
+  inWholeRun(
+    'has no plan for rates that no plan serves, also where the share alone could be served',
+    async () => {
+      const profile: Profile = {
+        kind: 'profile',
+        version: '1.0',
+        model: { name: 'm' },
+        blocks: [{ cutBytes: 0, nodes: ['a'] }],
+        devices: { gpu: { blockLatencyUs: { 1: { 1: [10_000] } } } },
       };
-      return (await solveSpec(await writeSpec(folder, 'over.json', spec, [profile]), options)).outcome;
-    };
-    if (WHOLE) expect(await outcome(60, { hold: 0.9 })).toBe('plan');
-    expect(await outcome(105, {})).toBe('infeasible');
-    expect(await outcome(105, { hold: 0.9 })).toBe('infeasible');
-  });
+      const outcome = async (rps: number, options: { hold?: number }) => {
+        const spec: PooledSpec = {
+          kind: 'pooled',
+          cluster: { devices: { gpu: { count: 1, hourlyCost: 1 } } },
+          models: [{ profile: 'one.json', sloMs: 100, rps }],
+          planner: { objective: 'cost' },
+        };
+        return (await solveSpec(await writeSpec(folder, 'over.json', spec, [profile]), options)).outcome;
+      };
+      if (WHOLE) expect(await outcome(60, { hold: 0.9 })).toBe('plan');
+      expect(await outcome(105, {})).toBe('infeasible');
+      expect(await outcome(105, { hold: 0.9 })).toBe('infeasible');
+    },
+  );
 
   inWholeRun(
     'writes a plan of a lowered price that validates, whose runs give the shares that it says',

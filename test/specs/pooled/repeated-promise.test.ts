@@ -6,7 +6,7 @@ import { validateFiles } from '../../../src/api/index.js';
 import type { PooledPlan, PooledSpec } from '../../../src/formats/index.js';
 import { confirmPlan } from '../../../src/specs/confirm-plan.js';
 import { solveSpec } from '../../../src/specs/index.js';
-import { whole } from '../../cases.js';
+import { inWholeRun, whole } from '../../cases.js';
 import { writeRandomSpec } from '../specs.js';
 
 let folder: string;
@@ -93,15 +93,18 @@ describe('repeatedPromiseFaults()', { timeout: 120_000 }, () => {
     );
   });
 
-  it('is left out where nothing that takes seconds is to be repeated, or the search alone', async () => {
-    const plan = lowered(await heldOnce(), 0.999);
-    const path = join(folder, 'edited.json');
-    await writeFile(path, JSON.stringify(plan));
-    for (const repeats of [[], ['search']] as const)
-      expect(await confirmPlan(plan, { path, repeats })).toMatchObject({ how: 'recomputed' });
-    for (const place of [{ path }, { path, repeats: ['promise'] as const }])
-      await expect(confirmPlan(plan, place)).rejects.toThrow('/models/0/heldRps');
-  });
+  inWholeRun(
+    'is left out where nothing that takes seconds is to be repeated, or the search alone',
+    async () => {
+      const plan = lowered(await heldOnce(), 0.999);
+      const path = join(folder, 'edited.json');
+      await writeFile(path, JSON.stringify(plan));
+      for (const repeats of [[], ['search']] as const)
+        expect(await confirmPlan(plan, { path, repeats })).toMatchObject({ how: 'recomputed' });
+      for (const place of [{ path }, { path, repeats: ['promise'] as const }])
+        await expect(confirmPlan(plan, place)).rejects.toThrow('/models/0/heldRps');
+    },
+  );
 
   it('finds arrivals that its spec does not give', async () => {
     const plan = await heldOnce();

@@ -5,6 +5,7 @@ import type { PooledProblem } from '../../../src/milp/index.js';
 // The pool is not exported by the library, and nothing else shows that its solvers are kept.
 import { SolverPool } from '../../../src/specs/pooled/solver-pool.js';
 import { threadsNowMs } from '../../../src/specs/threads-clock.js';
+import { inWholeRun } from '../../cases.js';
 
 const PROBLEM = randomProblem(4, { classes: 2, blocks: 3, batches: 2, virtual: [1], models: 1, mostGpus: 3 });
 
@@ -12,7 +13,7 @@ let pool: SolverPool | undefined;
 afterEach(() => pool?.close());
 
 describe('SolverPool', () => {
-  it('takes one job after another and gives the same answers each time', async () => {
+  inWholeRun('takes one job after another and gives the same answers each time', async () => {
     pool = new SolverPool();
     const first = await pool.run({ kind: 'plan', problem: PROBLEM });
     const again = await pool.run({ kind: 'plan', problem: PROBLEM });
@@ -46,7 +47,7 @@ describe('SolverPool', () => {
     await expect(pool.run({ kind: 'plan', problem: PROBLEM })).rejects.toThrow('ended without an answer');
   });
 
-  it('ends a plan by the time that it is given, by the clock of all threads', async () => {
+  inWholeRun('ends a plan by the time that it is given, by the clock of all threads', async () => {
     pool = new SolverPool();
     const shape = { classes: 3, blocks: 12, batches: 4, virtual: [1, 2], models: 3, mostGpus: 40 };
     const job = { kind: 'plan', problem: randomProblem(4, shape) } as const;

@@ -178,28 +178,31 @@ describe('requestsOfLoad()', () => {
 });
 
 describe('solveSpec() of workflows', () => {
-  it('writes a plan that its spec confirms, and whose sample a simulation of the plan gives again', async () => {
-    const path = await written(chatSpec(), 'solved.json');
-    const solved = await solveSpec(path, { output: at('plan.json') });
-    expect(solved).toMatchObject({ outcome: 'workflow-plan', limitReached: false });
-    const { value: plan } = await loadArtifact(at('plan.json'), ['workflow-plan']);
-    expect(await validateFiles([path, at('plan.json')])).toMatchObject([
-      { ok: true, what: 'workflow spec of chat over 3 components' },
-      {
-        ok: true,
-        what: 'workflow plan of chat; recomputed from its spec and profiles',
-        checks: [{ held: true }],
-      },
-    ]);
-    const { report } = await simulatePlan(at('plan.json'), { seed: 1 });
-    const { overall } = report;
-    expect([overall.arrived, overall.latencyMs?.mean]).toEqual([plan.sample.requests, plan.sample.meanMs]);
-    // Quantiles of a simulation come of a histogram.
-    expect((overall.latencyMs?.p95 ?? 0) / plan.sample.p95Ms).toBeCloseTo(1, 2);
-    if (!WHOLE) return;
-    const again = await solveSpec(path, { output: at('again.json') });
-    expect('plan' in again && again.plan).toEqual('plan' in solved && solved.plan);
-  });
+  inWholeRun(
+    'writes a plan that its spec confirms, and whose sample a simulation of the plan gives again',
+    async () => {
+      const path = await written(chatSpec(), 'solved.json');
+      const solved = await solveSpec(path, { output: at('plan.json') });
+      expect(solved).toMatchObject({ outcome: 'workflow-plan', limitReached: false });
+      const { value: plan } = await loadArtifact(at('plan.json'), ['workflow-plan']);
+      expect(await validateFiles([path, at('plan.json')])).toMatchObject([
+        { ok: true, what: 'workflow spec of chat over 3 components' },
+        {
+          ok: true,
+          what: 'workflow plan of chat; recomputed from its spec and profiles',
+          checks: [{ held: true }],
+        },
+      ]);
+      const { report } = await simulatePlan(at('plan.json'), { seed: 1 });
+      const { overall } = report;
+      expect([overall.arrived, overall.latencyMs?.mean]).toEqual([plan.sample.requests, plan.sample.meanMs]);
+      // Quantiles of a simulation come of a histogram.
+      expect((overall.latencyMs?.p95 ?? 0) / plan.sample.p95Ms).toBeCloseTo(1, 2);
+      if (!WHOLE) return;
+      const again = await solveSpec(path, { output: at('again.json') });
+      expect('plan' in again && again.plan).toEqual('plan' in solved && solved.plan);
+    },
+  );
 
   const TRACES: [string, NonNullable<WorkflowSpec['load']>, number | undefined][] = [
     ['its whole trace', { trace: 'functions.csv' }, undefined],
@@ -232,7 +235,7 @@ describe('solveSpec() of workflows', () => {
     },
   );
 
-  it('refuses a plan for functions where its trace counts none', async () => {
+  inWholeRun('refuses a plan for functions where its trace counts none', async () => {
     await writeFile(at('functions.csv'), FUNCTIONS);
     const workflows = ['even', 'odd'].map((name) => ({ ...entry, name }));
     const spec = chatSpec({ workflows, load: { trace: 'functions.csv' } });

@@ -12,7 +12,7 @@ import {
 } from '../../../../src/api/index.js';
 import { type Bundle, InputError, type Profile } from '../../../../src/formats/index.js';
 import { solveSpec } from '../../../../src/specs/index.js';
-import { fewOf, whole } from '../../../cases.js';
+import { fewOf, inWholeRun, whole } from '../../../cases.js';
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -74,7 +74,7 @@ describe.each(['kuberay', 'kubernetes', 'kserve'] as const)('a bundle for %s', (
 });
 
 describe.each(fewOf(['kubernetes', 'kserve'] as const, 1))('a bundle for %s', (target) => {
-  it('is served by our own server with the devices of a server of the plan alone', async () => {
+  inWholeRun('is served by our own server with the devices of a server of the plan alone', async () => {
     const server = await serveBundle(at(target), { port: 0, at: 'core-1' });
     try {
       expect(server.executorPids()).toHaveLength(1);

@@ -40,6 +40,8 @@ for case in json.loads(sys.argv[2]):
 print(json.dumps(taken))
 `;
 
+import { fewOf, inWholeRun } from '../../../cases.js';
+
 type Row = readonly [deadlineS: number, isDone: boolean];
 type Taken = readonly [batch: number[], dropped: number[], left: number[]];
 
@@ -57,27 +59,32 @@ function taken(cases: readonly (readonly Row[])[]): Taken[] {
 const [LATE, ALONE, FULL] = [10.399, 10.999, 11] as const;
 
 describe.skipIf(!hasPython)('a replica of Ray Serve (where Python is installed)', () => {
-  it.each<readonly [string, readonly number[], Taken]>([
-    ['executes what waits, where all is in time', [FULL, FULL, FULL], [[0, 1], [], [2]]],
-    ['drops what would be late alone', [LATE, FULL, LATE, FULL], [[1, 3], [0, 2], []]],
-    [
-      'executes a row that a full batch would make late, where no more than a batch wait',
-      [ALONE, FULL],
-      [[0, 1], [], []],
-    ],
-    ['drops it while more wait', [ALONE, FULL, FULL], [[1, 2], [0], []]],
-    [
-      'drops only as many first ones as leave a full batch',
-      [ALONE, ALONE, ALONE, ALONE],
-      [[2, 3], [0, 1], []],
-    ],
-    ['asks that of the first row alone', [FULL, ALONE, FULL, FULL], [[0, 1], [], [2, 3]]],
-    ['has nothing to execute where all is late', [LATE, LATE], [[], [0, 1], []]],
-  ])('%s', (_, deadlines, expected) => {
+  it.each(
+    fewOf<readonly [string, readonly number[], Taken]>(
+      [
+        ['executes what waits, where all is in time', [FULL, FULL, FULL], [[0, 1], [], [2]]],
+        ['drops what would be late alone', [LATE, FULL, LATE, FULL], [[1, 3], [0, 2], []]],
+        [
+          'executes a row that a full batch would make late, where no more than a batch wait',
+          [ALONE, FULL],
+          [[0, 1], [], []],
+        ],
+        ['drops it while more wait', [ALONE, FULL, FULL], [[1, 2], [0], []]],
+        [
+          'drops only as many first ones as leave a full batch',
+          [ALONE, ALONE, ALONE, ALONE],
+          [[2, 3], [0, 1], []],
+        ],
+        ['asks that of the first row alone', [FULL, ALONE, FULL, FULL], [[0, 1], [], [2, 3]]],
+        ['has nothing to execute where all is late', [LATE, LATE], [[], [0, 1], []]],
+      ],
+      2,
+    ),
+  )('%s', (_, deadlines, expected) => {
     expect(taken([deadlines.map((deadline) => [deadline, false] as const)])).toEqual([expected]);
   });
 
-  it('leaves out rows whose requests have ended', () => {
+  inWholeRun('leaves out rows whose requests have ended', () => {
     expect(
       taken([
         [

@@ -162,7 +162,7 @@ describe('a plan that Triton cannot run', () => {
     },
   );
 
-  it('is refused where a server has some of the devices of one stage only', async () => {
+  inWholeRun('is refused where a server has some of the devices of one stage only', async () => {
     const own = await mkdtemp(join(folder, 'part-'));
     const plan = await givenPooled(own, {
       on: 'gpu',

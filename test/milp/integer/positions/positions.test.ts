@@ -11,7 +11,7 @@ import { searchPositions } from '../../../../src/milp/integer/positions/position
 import { assemblePlan } from '../../../../src/milp/plan/plan.js';
 import { usedRps } from '../../../../src/milp/plan/plan-model.js';
 import { classesOf, modelTable } from '../../../../src/milp/tables/tables.js';
-import { cases } from '../../../cases.js';
+import { cases, inWholeRun } from '../../../cases.js';
 import { searchFor } from '../search-by-hand.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };
@@ -40,7 +40,7 @@ function caseOf(seed: number, virtual: readonly number[] = SHAPE.virtual) {
 const WITHOUT_END = { maxNodes: 1e6 };
 
 describe('searchPositions()', () => {
-  test('finds the most that a model can be served with, and that nothing serves more', () => {
+  inWholeRun('finds the most that a model can be served with, and that nothing serves more', () => {
     let compared = 0;
     for (let seed = 1; seed <= cases(8, 60); seed++) {
       const { problem, table, available, relaxed, worth } = caseOf(seed);

@@ -6,7 +6,7 @@ import { slotSequences } from '../../../../src/milp/integer/pricing/slot-sequenc
 import { WholeGpuPricing } from '../../../../src/milp/integer/pricing/whole-gpu-pricing.js';
 import type { PooledProblem } from '../../../../src/milp/problem.js';
 import { type ModelTable, modelTable, type Slot } from '../../../../src/milp/tables/index.js';
-import { cases } from '../../../cases.js';
+import { cases, inWholeRun } from '../../../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 6, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 
@@ -90,7 +90,7 @@ describe('WholeGpuPricing', () => {
     expect(found).toBeGreaterThan(cases(30, 700));
   });
 
-  test('gives a column that meets the SLO, is listed, and serves that rate', () => {
+  inWholeRun('gives a column that meets the SLO, is listed, and serves that rate', () => {
     for (let seed = 1; seed <= cases(10, 60); seed++) {
       const problem = problemOf(seed);
       const table = modelTable(problem, 0);
