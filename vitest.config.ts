@@ -23,6 +23,8 @@ export default defineConfig({
     // Files share a process: loading the modules anew for each would take a fifth of the time.
     pool: 'forks',
     isolate: false,
+    // What tests are translated to is kept below node_modules: it takes a fifth of the time where little has changed.
+    experimental: { fsModuleCache: true },
     // Tests that ask ONNX Runtime directly: no telemetry, as in our executors.
     env: { ORT_DISABLE_TELEMETRY: '1' },
     reporters: results

@@ -82,7 +82,7 @@ function total(values: readonly number[]): number {
 }
 
 describe('the chain from ONNX file to served requests', () => {
-  inWholeRun('profiles, solves, deploys the same bytes twice, and all its files validate', async () => {
+  it('profiles, solves, deploys the same bytes twice, and all its files validate', async () => {
     const { profile } = await profileModelFile(at('model.onnx'), {
       ...PROFILE,
       output: at('model.profile.json'),

@@ -63,20 +63,23 @@ describe('a comparison of schedulers under priorities', () => {
     },
   );
 
-  it('multiplies the weights of applications with those of priorities, or has them alone', async () => {
-    const { rows, priorities } = await compared('both.json');
-    expect(priorities).toBeUndefined();
-    const [urgent, plain] = rows[1]!.applications!;
-    // Requests are not told apart further, so that the weight lost follows from the shares of the two.
-    const lost = (one: typeof urgent) => 1 - one!.attainment!.mean;
-    const { report } = await simulatePlan(at('both.json'), { ...ASKED, scheduler: 'room-first' });
-    const [heavy, light] = report.models.map(({ requests }) => requests.arrived) as [number, number];
-    const rate = (3 * heavy * lost(urgent) + light * lost(plain)) / (3 * heavy + light);
-    expect(rate).toBeGreaterThan(0);
-    expect(rows[1]!.weightedDropRate!.mean).toBeCloseTo(rate, 12);
-    const both = await compared('both.json', { priorities: PRIORITIES });
-    expect(both.rows[1]!.weightedDropRate!.mean).not.toBeCloseTo(rate, 3);
-  });
+  inWholeRun(
+    'multiplies the weights of applications with those of priorities, or has them alone',
+    async () => {
+      const { rows, priorities } = await compared('both.json');
+      expect(priorities).toBeUndefined();
+      const [urgent, plain] = rows[1]!.applications!;
+      // Requests are not told apart further, so that the weight lost follows from the shares of the two.
+      const lost = (one: typeof urgent) => 1 - one!.attainment!.mean;
+      const { report } = await simulatePlan(at('both.json'), { ...ASKED, scheduler: 'room-first' });
+      const [heavy, light] = report.models.map(({ requests }) => requests.arrived) as [number, number];
+      const rate = (3 * heavy * lost(urgent) + light * lost(plain)) / (3 * heavy + light);
+      expect(rate).toBeGreaterThan(0);
+      expect(rows[1]!.weightedDropRate!.mean).toBeCloseTo(rate, 12);
+      const both = await compared('both.json', { priorities: PRIORITIES });
+      expect(both.rows[1]!.weightedDropRate!.mean).not.toBeCloseTo(rate, 3);
+    },
+  );
 
   it('gives intervals over runs, and a column where requests are weighed alone', async () => {
     const columns = (comparison: Parameters<typeof schedulersParts>[0]) =>

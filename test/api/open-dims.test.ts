@@ -5,7 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployPlan, partitionModelFile, profileModelFile, serveBundle } from '../../src/api/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { inWholeRun, WHOLE } from '../cases.js';
+import { describeInWholeRun, inWholeRun, WHOLE } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { makeBatchesCheap, ONE_CPU } from '../specs/specs.js';
 
@@ -57,7 +57,7 @@ function profileAt(dim: Record<string, number> | undefined) {
   });
 }
 
-describe('a model whose input has sizes of −1', () => {
+describeInWholeRun('a model whose input has sizes of −1', () => {
   const dim = { 'x.2': SIZE, 'x.3': SIZE };
   beforeAll(() => writeFile(at('model.onnx'), convolution([-1, 3, -1, -1], [-1, 2])));
 

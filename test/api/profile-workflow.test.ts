@@ -125,7 +125,7 @@ describe('profileWorkflow()', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('measures the models whose profiles are missing, and needs no samples for that', async () => {
+  inWholeRun('measures the models whose profiles are missing, and needs no samples for that', async () => {
     await rm(at('negate.profile.json'));
     const path = await written();
     const { profiles, recorded } = await profileWorkflow(path, QUICK);
@@ -135,7 +135,7 @@ describe('profileWorkflow()', () => {
     await expect(access(at('runs.jsonl'))).rejects.toThrow();
   });
 
-  it('leaves the runs of other workflows where they are, and replaces its own', async () => {
+  inWholeRun('leaves the runs of other workflows where they are, and replaces its own', async () => {
     await sampled();
     const [first] = await runsIn('runs.jsonl');
     const other = { ...(first as Run), application: 'other' };

@@ -113,7 +113,7 @@ describe('simulatePlan() of workflows', () => {
     expect(report.checks).toContainEqual(expect.objectContaining({ held: false }));
   });
 
-  it('simulates several seeds, each as by itself', async () => {
+  inWholeRun('simulates several seeds, each as by itself', async () => {
     const path = await written('plan.json', madePlan());
     const options = { ...SHORT, exact: true };
     const { report } = await simulatePlan(path, { ...options, runs: 2, seed: 5 });
@@ -255,27 +255,30 @@ describe('simulatePlan() of workflows', () => {
 });
 
 describe('compareSchedulers() of workflows', () => {
-  it('compares all schedulers with the same requests, each as when it is simulated alone', async () => {
-    const path = await written('plan.json', madePlan());
-    const options = { ...SHORT, exact: true, seed: 2 };
-    const output = join(folder, 'schedulers.json');
-    const { comparison } = await compareSchedulers(path, { ...options, schedulers: 'all', output });
-    expect(comparison.rows.map(({ scheduler }) => scheduler)).toEqual([
-      ...['dyorc', 'greedy', 'round-robin', 'static', 'ray-like'],
-    ]);
-    expect([comparison.planned, comparison.skipped]).toEqual(['dyorc', []]);
-    for (const { scheduler, meanMs, p95Ms, attainment, loads, applications } of comparison.rows) {
-      const { report } = await simulatePlan(path, { ...options, scheduler });
-      const { latencyMs } = report.overall;
-      expect([meanMs?.mean, p95Ms?.mean, attainment?.mean, loads?.mean]).toEqual([
-        ...[latencyMs?.mean, latencyMs?.p95, report.overall.attainment, report.workflows?.loads],
+  inWholeRun(
+    'compares all schedulers with the same requests, each as when it is simulated alone',
+    async () => {
+      const path = await written('plan.json', madePlan());
+      const options = { ...SHORT, exact: true, seed: 2 };
+      const output = join(folder, 'schedulers.json');
+      const { comparison } = await compareSchedulers(path, { ...options, schedulers: 'all', output });
+      expect(comparison.rows.map(({ scheduler }) => scheduler)).toEqual([
+        ...['dyorc', 'greedy', 'round-robin', 'static', 'ray-like'],
       ]);
-      expect(applications?.map(({ name, p50Ms }) => [name, p50Ms?.mean])).toEqual(
-        report.models.map(({ name, requests }) => [name, requests.latencyMs?.p50]),
-      );
-    }
-    expect(await validateFiles([output])).toMatchObject([{ ok: true }]);
-  });
+      expect([comparison.planned, comparison.skipped]).toEqual(['dyorc', []]);
+      for (const { scheduler, meanMs, p95Ms, attainment, loads, applications } of comparison.rows) {
+        const { report } = await simulatePlan(path, { ...options, scheduler });
+        const { latencyMs } = report.overall;
+        expect([meanMs?.mean, p95Ms?.mean, attainment?.mean, loads?.mean]).toEqual([
+          ...[latencyMs?.mean, latencyMs?.p95, report.overall.attainment, report.workflows?.loads],
+        ]);
+        expect(applications?.map(({ name, p50Ms }) => [name, p50Ms?.mean])).toEqual(
+          report.models.map(({ name, requests }) => [name, requests.latencyMs?.p50]),
+        );
+      }
+      expect(await validateFiles([output])).toMatchObject([{ ok: true }]);
+    },
+  );
 
   it('leaves out of all those that cannot serve the plan, and refuses them by name, and names that are none', async () => {
     const plan = madePlan();

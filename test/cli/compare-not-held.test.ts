@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { whole } from '../cases.js';
+import { inWholeRunOnly } from '../cases.js';
 import { plan } from './plan.js';
 
 let folder: string;
@@ -27,10 +27,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it.each([
-  ...whole([], ['solve spec.json --hold 99% -o plan.json']),
-  'compare spec.json --mix gpu=1 --hold 99% -o compared.json',
-])(
+it.each(
+  inWholeRunOnly([
+    'solve spec.json --hold 99% -o plan.json',
+    'compare spec.json --mix gpu=1 --hold 99% -o compared.json',
+  ]),
+)(
   'plan %s ends with 5 where no plan holds what is asked for',
   async (command) => {
     const { code, stderr } = await plan(command.split(' '), { cwd: folder });

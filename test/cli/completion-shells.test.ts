@@ -71,7 +71,7 @@ done`;
     ]);
   });
 
-  inWholeRun('evaluates nothing of what is typed', () => {
+  it('evaluates nothing of what is typed', () => {
     completed(HARMFUL);
     expect(ran()).toBe(false);
     expect(lines('plan', ['completion', 'bash']).join('\n')).not.toMatch(/\beval\b|compgen -W/);

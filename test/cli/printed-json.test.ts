@@ -165,14 +165,17 @@ describe('what a command prints with --json', () => {
     expect(other).toMatchObject({ objective: { kind: 'throughput', kindBefore: 'cost' } });
   });
 
-  it('is of its kind for plan compare, with rows without a plan, and plan validate takes it', async () => {
-    const mixes = ['--mix', 'L4=2,P4=4', '--mix', 'L4=1', '--sweep', 'slo=0.5x..4x:2'];
-    const ran = await run('compare', 'spec.yaml', ...mixes);
-    const { rows } = printed<{ rows: { status: string }[] }>('comparison', ran.stdout);
-    expect(new Set(rows.map(({ status }) => status))).toContain('infeasible');
-    await writeFile(at('comparison.json'), ran.stdout);
-    expect((await plan(['validate', at('comparison.json')])).stdout).toContain('comparison of 4 cases');
-  });
+  inWholeRun(
+    'is of its kind for plan compare, with rows without a plan, and plan validate takes it',
+    async () => {
+      const mixes = ['--mix', 'L4=2,P4=4', '--mix', 'L4=1', '--sweep', 'slo=0.5x..4x:2'];
+      const ran = await run('compare', 'spec.yaml', ...mixes);
+      const { rows } = printed<{ rows: { status: string }[] }>('comparison', ran.stdout);
+      expect(new Set(rows.map(({ status }) => status))).toContain('infeasible');
+      await writeFile(at('comparison.json'), ran.stdout);
+      expect((await plan(['validate', at('comparison.json')])).stdout).toContain('comparison of 4 cases');
+    },
+  );
 
   inWholeRun(
     'is of its kind for plan simulate --schedulers, with choices and windows, and without requests',
@@ -199,7 +202,7 @@ describe('what a command prints with --json', () => {
     printed('trace-description', (await run(...made)).stdout);
   });
 
-  it('is of its kind for plan partition, with the chain of its blocks', async () => {
+  inWholeRun('is of its kind for plan partition, with the chain of its blocks', async () => {
     const { code, stdout } = await run('partition', 'chain.onnx', '--blocks', '2', '--extract', at('parts'));
     expect(code).toBe(0);
     const { extracted } = printed<{ extracted: { files: string[] } }>('partition-report', stdout);

@@ -28,7 +28,7 @@ const compare = (schedulers: string, ...more: string[]) =>
   plan(['simulate', EXAMPLE, '--schedulers', schedulers, '--duration', whole('1s', '2s'), ...more]);
 
 describe('plan simulate --schedulers', () => {
-  it('shows the schedulers side by side, and says who is not among them', async () => {
+  inWholeRun('shows the schedulers side by side, and says who is not among them', async () => {
     const { code, stdout } = await compare('all', '--policy', 'tables=gaps', '--windows', '1s');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^scheduler +attainment +dropped +invalid +in time\/s +mean ms/m);

@@ -57,7 +57,7 @@ describe('-o -', () => {
     expect(stderr).toContain(said);
   });
 
-  it('prints a profile, and writes no file', async () => {
+  inWholeRun('prints a profile, and writes no file', async () => {
     const before = await readdir(folder);
     const quick = ['--warmup', '1', '--min-runs', '1', '--min-ms', '0', '--max-ms', '5'];
     const profiled = await run('profile', 'm.onnx', '-b', '1', '--blocks', '2', ...quick, '-o', '-');

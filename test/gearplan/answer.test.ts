@@ -13,7 +13,7 @@ import { fullPlacement } from '../../src/gearplan/placement.js';
 import type { SimulateGears } from '../../src/gearplan/promise.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
 import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
-import { fewOf, inWholeRun, whole } from '../cases.js';
+import { describeInWholeRun, fewOf, inWholeRun, whole } from '../cases.js';
 import { arrivalsOf, randomProblem } from './families.js';
 
 const CLUSTER = { devices: { A: { count: 3, hourlyCost: 2 }, B: { count: 3, hourlyCost: 3 } } };
@@ -425,7 +425,7 @@ describe('an accuracy that is promised', () => {
   });
 });
 
-describe('planFamily() where no plan holds its latency in simulation', () => {
+describeInWholeRun('planFamily() where no plan holds its latency in simulation', () => {
   /** inTime simulates nothing: of a run, so many requests are in time, by its seed. */
   const inTime =
     (share: (seed: number) => number): SimulateGears =>

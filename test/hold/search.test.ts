@@ -334,7 +334,7 @@ describeInWholeRun('searchHeld() where the confirming seeds say less than those 
   });
 });
 
-describe('searchHeld() for a price', () => {
+describeInWholeRun('searchHeld() for a price', () => {
   it('gives the cheapest plan found that holds the rates, and no cheaper one than its bound', async () => {
     let found = 0;
     for (const seed of seeds(whole(1, 8), 8)) {

@@ -12,6 +12,7 @@ import {
   planPooled,
 } from '../../src/milp/index.js';
 import { Phases } from '../../src/milp/phases.js';
+import { describeInWholeRun } from '../cases.js';
 import { type ModelByHand, ON_A, problemByHand } from './by-hand.js';
 
 let highs: HighsEngine;
@@ -122,7 +123,7 @@ describe('planPooled() where batches take as long to fill as without partitionin
   });
 });
 
-describe('planPooled() where pipelines are too many to be listed', () => {
+describeInWholeRun('planPooled() where pipelines are too many to be listed', () => {
   test('serves at least what whole models do', () => {
     // Of three partitions alone there are 4851 · 4³ · 2 pipelines.
     const shape = { classes: 2, blocks: 100, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Attainment, largestLoad, readAttainment, type Setting } from '../../bench/ppipe/attainment.js';
 import { type ProfileOf, profilesIn, publishedInstances } from '../../bench/ppipe/plans.js';
-import { cases, inWholeRun } from '../cases.js';
+import { cases } from '../cases.js';
 import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from './made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
@@ -48,7 +48,7 @@ describe('Attainment of a generated instance', () => {
 });
 
 describe.runIf(existsSync(SHARED))('published attainments', () => {
-  inWholeRun('are reached under the published rules, on a sample over all plans and schedulers', () => {
+  test('are reached under the published rules, on a sample over all plans and schedulers', () => {
     const profileOf = profilesIn(FOLDER);
     const instances = publishedInstances(FOLDER);
     const small = readAttainment(FOLDER).filter(({ offeredRps }) => offeredRps < 1500);

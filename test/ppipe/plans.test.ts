@@ -10,7 +10,6 @@ import {
 } from '../../bench/ppipe/plans.js';
 import { checkPlan } from '../../src/checks/index.js';
 import { baselineProblem, resolvePooled } from '../../src/milp/index.js';
-import { inWholeRun } from '../cases.js';
 import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from './made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);
@@ -60,7 +59,7 @@ describe('publishedPlan() of a generated instance', () => {
 });
 
 describe.runIf(existsSync(SHARED))('publishedPlan()', () => {
-  inWholeRun('gives each published plan as the checker recomputes it, at the published throughputs', () => {
+  test('gives each published plan as the checker recomputes it, at the published throughputs', () => {
     const profileOf = profilesIn(FOLDER);
     let plans = 0;
     for (const instance of publishedInstances(FOLDER)) {

@@ -94,7 +94,7 @@ test('findTensors() compares all elements of small tensors', async () => {
   expect(fetched.slice(3)).toEqual([2 * values, values, values]);
 });
 
-test('findTensors() compares all of 48 MiB too, a bounded part in each run', async () => {
+inWholeRun('findTensors() compares all of 48 MiB too, a bounded part in each run', async () => {
   const { executor, fetched } = counting();
   const names = ['t0', 't1', 't2', 't3'];
   await findTensors(trialOf(wide(6144, chainOf(3), 't3'), executor), names);

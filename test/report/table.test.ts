@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { bytes, figure, milliseconds, percent } from '../../src/report/index.js';
 import { atLeast, atMost, decimals, leastPercent, plain } from '../../src/report/table.js';
+import { describeInWholeRun } from '../cases.js';
 
 describe('figure()', () => {
   it('keeps three digits at any size', () => {
@@ -26,7 +27,7 @@ describe('figure()', () => {
   });
 });
 
-describe('atMost(), atLeast() and leastPercent()', () => {
+describeInWholeRun('atMost(), atLeast() and leastPercent()', () => {
   it('round to the side on which the sentence stays true, by less than one in the last digit', () => {
     expect([857.14, 857, 12.341, 0.12341, 1234.2, 0].map((value) => figure(atMost(value)))).toEqual([
       ...['858', '857', '12.4', '0.124', '1 235', '0'],

@@ -104,7 +104,7 @@ describe('A server with an executor that hangs', () => {
   });
 });
 
-it('A server under ten times its load is ready all the time', async () => {
+inWholeRun('A server under ten times its load is ready all the time', async () => {
   const { server, events } = await served({}, 500);
   let isOver = false;
   const load = driveLoad(server.url, { rps: 4000, durationS: whole(0.15, 1), seed: 1 }).finally(() => {

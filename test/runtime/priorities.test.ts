@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';
-import { inWholeRun, whole } from '../cases.js';
+import { whole } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 let server: RunningServer;
@@ -41,31 +41,28 @@ describe('a server whose plan has priorities', () => {
     expect((await infer(0)).status).toBe(200);
   });
 
-  inWholeRun(
-    'drops urgent requests less under overload, and counts by the priorities of the plan',
-    async () => {
-      const sent: Promise<{ priority: number; status: number }>[] = [];
-      for (let i = 0; i < REQUESTS; i++) {
-        const priority = i % 5 === 0 ? 1 : i % 5 === 1 ? 3 : 7;
-        sent.push(infer(priority).then(({ status }) => ({ priority, status })));
-      }
-      const ended = await Promise.all(sent);
-      const lost = (asked: number) => {
-        const of = ended.filter(({ priority }) => priority === asked);
-        return of.filter(({ status }) => status !== 200).length / of.length;
-      };
-      // So many requests at once are more than are served within the SLO.
-      expect(lost(7)).toBeGreaterThan(0.2);
-      expect(lost(1)).toBeLessThan(lost(7));
-      const counted = (await server.metricsText())
-        .split('\n')
-        .filter((line) => line.startsWith('inferplan_outcomes_by_priority_total{'));
-      const labels = new Set(counted.map((line) => /priority="(\d+)"/.exec(line)?.[1]));
-      expect([...labels].sort()).toEqual(['0', '1', '3']);
-      const sum = counted.reduce((all, line) => all + Number(line.split(' ').at(-1)), 0);
-      expect(sum).toBe(REQUESTS + 1);
-    },
-  );
+  it('drops urgent requests less under overload, and counts by the priorities of the plan', async () => {
+    const sent: Promise<{ priority: number; status: number }>[] = [];
+    for (let i = 0; i < REQUESTS; i++) {
+      const priority = i % 5 === 0 ? 1 : i % 5 === 1 ? 3 : 7;
+      sent.push(infer(priority).then(({ status }) => ({ priority, status })));
+    }
+    const ended = await Promise.all(sent);
+    const lost = (asked: number) => {
+      const of = ended.filter(({ priority }) => priority === asked);
+      return of.filter(({ status }) => status !== 200).length / of.length;
+    };
+    // So many requests at once are more than are served within the SLO.
+    expect(lost(7)).toBeGreaterThan(0.2);
+    expect(lost(1)).toBeLessThan(lost(7));
+    const counted = (await server.metricsText())
+      .split('\n')
+      .filter((line) => line.startsWith('inferplan_outcomes_by_priority_total{'));
+    const labels = new Set(counted.map((line) => /priority="(\d+)"/.exec(line)?.[1]));
+    expect([...labels].sort()).toEqual(['0', '1', '3']);
+    const sum = counted.reduce((all, line) => all + Number(line.split(' ').at(-1)), 0);
+    expect(sum).toBe(REQUESTS + 1);
+  });
 
   it('keeps the weights of requests in its log', () => {
     const weights = log.filter(([word]) => word === 'arrived').map((entry) => entry[5] ?? 1);

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import type { RunningServer } from '../../src/runtime/index.js';
+import { whole } from '../cases.js';
 import { answerOf, inputOf, lookup, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const LIMIT = 100_000;
@@ -290,7 +291,7 @@ describe('the Open Inference Protocol', () => {
       '[[',
       '9007199254740993',
     ];
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < whole(60, 400); i++) {
       let text = valid;
       for (let cuts = 1 + stream.integer(3); cuts > 0; cuts--) {
         const from = stream.integer(text.length);

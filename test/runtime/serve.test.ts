@@ -282,37 +282,40 @@ describe('startServer() under driveLoad()', () => {
     expect(after.answered).toBe(after.sent);
   });
 
-  it('runs handed-over batches in order, so that the log replays to the same decisions, also after a device was killed', async () => {
-    const { server, folder, log, lost } = await serveAndLose(2, 'reactive');
-    const load = { rps: 200, durationS: 0.5, arrivals: 'uniform', seed: 1, inputs, check } as const;
-    const report = await driveLoad(server.url, load);
-    await expectAllAccounted(report, server);
-    // Requests that arrive while the device is down are dropped, because this scheduler keeps nothing for a device that
-    // is down.
-    expect(report).toMatchObject({ sent: 100, failed: 0, failures: {} });
-    expect(report.answered).toBeGreaterThan(0);
-    await until(server, 'inferplan_device_up', 2);
-    expect(await driveLoad(server.url, load)).toMatchObject({ sent: 100, answered: 100, failures: {} });
-    expect(lost).toHaveLength(2);
-    // More batches were handed over than had begun.
-    let waiting = 0;
-    let most = 0;
-    for (const entry of log) {
-      if (tasksOf(entry).length > 0) waiting += 1;
-      if (entry[0] === 'started') waiting -= 1;
-      most = Math.max(most, waiting);
-    }
-    expect(most).toBeGreaterThan(0);
-    const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
-    const topology = topologyOf(plan, { transfers: 'none' });
-    const answer = replay(log, (decisions) =>
-      makeCore(liveScheduler({ scheduler: 'reactive' }, { plan, topology }), topology, {
-        decisions,
-        streams: streamsOf(1, 'core'),
-      }),
-    );
-    expect(answer).toEqual({ same: true, entries: log.length });
-  });
+  inWholeRun(
+    'runs handed-over batches in order, so that the log replays to the same decisions, also after a device was killed',
+    async () => {
+      const { server, folder, log, lost } = await serveAndLose(2, 'reactive');
+      const load = { rps: 200, durationS: 0.5, arrivals: 'uniform', seed: 1, inputs, check } as const;
+      const report = await driveLoad(server.url, load);
+      await expectAllAccounted(report, server);
+      // Requests that arrive while the device is down are dropped, because this scheduler keeps nothing for a device that
+      // is down.
+      expect(report).toMatchObject({ sent: 100, failed: 0, failures: {} });
+      expect(report.answered).toBeGreaterThan(0);
+      await until(server, 'inferplan_device_up', 2);
+      expect(await driveLoad(server.url, load)).toMatchObject({ sent: 100, answered: 100, failures: {} });
+      expect(lost).toHaveLength(2);
+      // More batches were handed over than had begun.
+      let waiting = 0;
+      let most = 0;
+      for (const entry of log) {
+        if (tasksOf(entry).length > 0) waiting += 1;
+        if (entry[0] === 'started') waiting -= 1;
+        most = Math.max(most, waiting);
+      }
+      expect(most).toBeGreaterThan(0);
+      const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
+      const topology = topologyOf(plan, { transfers: 'none' });
+      const answer = replay(log, (decisions) =>
+        makeCore(liveScheduler({ scheduler: 'reactive' }, { plan, topology }), topology, {
+          decisions,
+          streams: streamsOf(1, 'core'),
+        }),
+      );
+      expect(answer).toEqual({ same: true, entries: log.length });
+    },
+  );
 
   it('closes in the middle of a load, answers the requests that it has, and refuses others', async () => {
     const { server } = await serve(twoPartitions(4, 1000));

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { Decisions, FIFO_POLICY, ReservationCore } from '../../src/serving/index.js';
-import { cases, inWholeRun } from '../cases.js';
+import { cases, inWholeRun, whole } from '../cases.js';
 import { bitsOf, fatesOf, surviveDagStorm } from './dag-storm.js';
 import { longestNs, randomDag, visitsOf } from './dags.js';
 import { randomPolicy } from './random-policies.js';
 import { type Ended, runVirtual } from './virtual-driver.js';
 
 const MS = 1e6;
-const CASES = cases(70, 2000);
+const CASES = cases(whole(25, 70), 2000);
 
 describe('a DAG of stages', () => {
   inWholeRun(

@@ -13,7 +13,7 @@ import {
 } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/index.js';
 import { simulate } from '../../src/simulator/index.js';
-import { cases, inWholeRun, seeds } from '../cases.js';
+import { cases, inWholeRun, seeds, whole } from '../cases.js';
 import { OutsideObserver } from '../simulator/outside-observer.js';
 import { randomDag } from './dags.js';
 import { randomArrivals, randomTopology, withClasses } from './random-plans.js';
@@ -107,7 +107,7 @@ describe('a stage whose devices are of several classes', () => {
     'is served by any policy with one outcome a request, each batch in the time of its own device',
     () => {
       const ended = new Set<string>();
-      for (let seed = 1; seed <= cases(40, 400); seed++) {
+      for (let seed = 1; seed <= cases(whole(15, 40), 400); seed++) {
         const topology = unequalChain(seed);
         const policy = randomPolicy(streamOf(seed, 'policy'));
         const list = randomArrivals(streamOf(seed, 'arrivals'), topology, 80);
@@ -134,7 +134,7 @@ describe('a stage whose devices are of several classes', () => {
   );
 
   it('survives storms of outages, failing batches and cancelled requests, as chains and as DAGs', () => {
-    for (let seed = 1; seed <= cases(30, 300); seed++) {
+    for (let seed = 1; seed <= cases(whole(12, 30), 300); seed++) {
       const stream = streamOf(seed, 'storm of classes');
       const topology =
         seed % 2 === 0 ? unequalChain(seed) : withClasses(stream, randomDag(stream, { most: 5 }));

@@ -145,7 +145,7 @@ describe('compareSpec()', () => {
     });
   });
 
-  it('keeps the rows that are done when it is interrupted', async () => {
+  inWholeRun('keeps the rows that are done when it is interrupted', async () => {
     const abort = new AbortController();
     const whole = await compareSpec(EXAMPLE, { sweeps: ['slo=2x..10x:20'] });
     const { document } = await compareSpec(EXAMPLE, {

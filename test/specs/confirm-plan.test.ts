@@ -222,56 +222,60 @@ const EDITED: [string, unknown, RegExp][] = [
   ['/slo/latencyMs', 70, /\/s\w+(\/latencyMs)?: is (70; its spec gives 60|60; slo.latencyMs is 70)/],
 ];
 
-it('plan validate and plan simulate confirm gear plans as they are, with and without limited work, and refuse each edited field', async () => {
-  const spec = await writeFamily(
-    folder,
-    whole({ load: { maxRps: 400, ranges: 1 }, planner: { method: 'dynba' } }, {}),
-  );
-  const at = join(folder, 'gears.json');
-  const ran = (command: string[]) => plan(command, { cwd: folder });
-  const simulated = () => ran(['simulate', 'gears.json', '--rps', '20', '--duration', '1s']);
-  for (const work of whole([[]], [['--work', '3'], []])) {
-    await ran(['solve', spec, '-o', at, ...work]);
-    const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
-    expect(made.work).toBe(work.length > 0 ? 3 : undefined);
-    expect(await ran(['validate', 'gears.json'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('recomputed from its spec and profiles'),
-    });
-    expect(await simulated()).toMatchObject({ code: 0 });
-  }
-  const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
-  for (const [path, value, words] of fewOf(EDITED, 1)) {
-    await writeFile(at, JSON.stringify(withLeaf(made, path, value)));
-    for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
-      expect(stderr, path).toMatch(words);
-      expect(code, path).toBe(2);
-    }
-  }
-  if (!WHOLE) return;
-  // Only the runs of the promise say how long requests take.
-  await writeFile(at, JSON.stringify(withLeaf(made, '/gears/0/p95Ms', 1)));
-  expect((await ran(['validate', 'gears.json'])).stderr).toContain('/gears/0/p95Ms: is 1; its spec');
-  // Only the search knows how near the plan is to the best one.
-  const { value, bound, gap } = made.objective;
-  // Plans of today and of older versions say the gap of an accuracy by the value and by the bound.
-  for (const told of [1 / value - 1, 1 - value]) {
-    const objective = { ...made.objective, bound: 1, gap: told };
-    await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));
-    expect((await ran(['validate', 'gears.json'])).stderr).toContain(
-      `/objective/bound: is 1; its spec, profiles and records give ${bound}`,
+inWholeRun(
+  'plan validate and plan simulate confirm gear plans as they are, with and without limited work, and refuse each edited field',
+  async () => {
+    const spec = await writeFamily(
+      folder,
+      whole({ load: { maxRps: 400, ranges: 1 }, planner: { method: 'dynba' } }, {}),
     );
-    expect(await simulated()).toMatchObject({ code: 0 });
-  }
-  // A bound that was edited alone contradicts the gap, which is told without a search.
-  await writeFile(at, JSON.stringify({ ...made, objective: { ...made.objective, bound: 1 } }));
-  for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
-    expect(stderr).toContain(`/objective/bound: is 1; value and gap give ${value * (1 + (gap ?? 0))}`);
-    expect(code).toBe(2);
-  }
-  await writeFile(at, JSON.stringify({ ...made, reproducible: false }));
-  expect((await ran(['validate', 'gears.json'])).stdout).toContain('its search was interrupted');
-}, 300_000);
+    const at = join(folder, 'gears.json');
+    const ran = (command: string[]) => plan(command, { cwd: folder });
+    const simulated = () => ran(['simulate', 'gears.json', '--rps', '20', '--duration', '1s']);
+    for (const work of whole([[]], [['--work', '3'], []])) {
+      await ran(['solve', spec, '-o', at, ...work]);
+      const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
+      expect(made.work).toBe(work.length > 0 ? 3 : undefined);
+      expect(await ran(['validate', 'gears.json'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('recomputed from its spec and profiles'),
+      });
+      expect(await simulated()).toMatchObject({ code: 0 });
+    }
+    const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
+    for (const [path, value, words] of fewOf(EDITED, 1)) {
+      await writeFile(at, JSON.stringify(withLeaf(made, path, value)));
+      for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
+        expect(stderr, path).toMatch(words);
+        expect(code, path).toBe(2);
+      }
+    }
+    if (!WHOLE) return;
+    // Only the runs of the promise say how long requests take.
+    await writeFile(at, JSON.stringify(withLeaf(made, '/gears/0/p95Ms', 1)));
+    expect((await ran(['validate', 'gears.json'])).stderr).toContain('/gears/0/p95Ms: is 1; its spec');
+    // Only the search knows how near the plan is to the best one.
+    const { value, bound, gap } = made.objective;
+    // Plans of today and of older versions say the gap of an accuracy by the value and by the bound.
+    for (const told of [1 / value - 1, 1 - value]) {
+      const objective = { ...made.objective, bound: 1, gap: told };
+      await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));
+      expect((await ran(['validate', 'gears.json'])).stderr).toContain(
+        `/objective/bound: is 1; its spec, profiles and records give ${bound}`,
+      );
+      expect(await simulated()).toMatchObject({ code: 0 });
+    }
+    // A bound that was edited alone contradicts the gap, which is told without a search.
+    await writeFile(at, JSON.stringify({ ...made, objective: { ...made.objective, bound: 1 } }));
+    for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
+      expect(stderr).toContain(`/objective/bound: is 1; value and gap give ${value * (1 + (gap ?? 0))}`);
+      expect(code).toBe(2);
+    }
+    await writeFile(at, JSON.stringify({ ...made, reproducible: false }));
+    expect((await ran(['validate', 'gears.json'])).stdout).toContain('its search was interrupted');
+  },
+  300_000,
+);
 
 inWholeRun(
   'plan validate repeats the search for a gear plan with the work that it had, which gives another plan than more work',
@@ -318,49 +322,52 @@ describe('what a plan is not checked against', () => {
     ['simulate', 'plan.json', ...SHORT, '--schedulers', 'fifo'],
   ];
 
-  it('is nothing where all that it was made from is there, and a sentence and a list else, in every kind of simulation', async () => {
-    const all = ['spec', 'cluster', 'profiles'];
-    for (const command of SIMULATED) {
-      expect(await told(...command)).toEqual({ checked: all });
-    }
-    for (const command of fewOf(SIMULATED, 1)) {
-      expect((await ran(...command, '--strict')).code).toBe(0);
-      expect((await ran(...command)).stderr).not.toContain('not checked');
-    }
-    await rename(join(folder, 'spec.yaml'), join(folder, 'old.yaml'));
-    for (const command of SIMULATED)
-      expect(await told(...command)).toEqual({ checked: ['cluster', 'profiles'], unchecked: ['spec'] });
-    for (const command of fewOf(SIMULATED, 1)) {
-      expect((await ran(...command)).stderr).toContain('the plan is not checked against its spec: ');
-      const strict = await ran(...command, '--strict');
-      expect(strict.code).toBe(7);
-      expect(strict.stderr).toContain('--strict, as it is not checked against its spec');
-      expect(strict.stderr).toContain('spec.yaml: there is no such file');
-    }
-    await mkdir(join(folder, 'spec.yaml'));
-    const unreadable = await ran('simulate', 'plan.json', '--strict');
-    expect([unreadable.code, unreadable.stderr]).toEqual([
-      2,
-      expect.stringContaining('spec.yaml: it is a folder'),
-    ]);
-    await rm(join(folder, 'spec.yaml'), { recursive: true });
-    await writeFile(join(folder, 'spec.yaml'), 'kind: other');
-    const stale = await ran('simulate', 'plan.json', '--strict', '--json');
-    expect(stale.code).toBe(6);
-    expect(JSON.parse(stale.stdout)).toMatchObject({
-      kind: 'error',
-      checks: [{ what: 'inputs', held: false }],
-      error: { code: 'check-failed', exitCode: 6 },
-    });
-    const validated = await ran('validate', 'plan.json', '--json');
-    expect(validated.code).toBe(6);
-    expect(JSON.parse(validated.stdout)).toMatchObject({
-      checks: [{ what: 'inputs', file: 'plan.json', held: false }],
-      files: [{ ok: false, missing: false, checks: [{ what: 'inputs', held: false }] }],
-    });
-    // What has to be mended comes before a plan that is out of date.
-    expect((await ran('validate', 'plan.json', 'spec.yaml')).code).toBe(2);
-  });
+  inWholeRun(
+    'is nothing where all that it was made from is there, and a sentence and a list else, in every kind of simulation',
+    async () => {
+      const all = ['spec', 'cluster', 'profiles'];
+      for (const command of SIMULATED) {
+        expect(await told(...command)).toEqual({ checked: all });
+      }
+      for (const command of fewOf(SIMULATED, 1)) {
+        expect((await ran(...command, '--strict')).code).toBe(0);
+        expect((await ran(...command)).stderr).not.toContain('not checked');
+      }
+      await rename(join(folder, 'spec.yaml'), join(folder, 'old.yaml'));
+      for (const command of SIMULATED)
+        expect(await told(...command)).toEqual({ checked: ['cluster', 'profiles'], unchecked: ['spec'] });
+      for (const command of fewOf(SIMULATED, 1)) {
+        expect((await ran(...command)).stderr).toContain('the plan is not checked against its spec: ');
+        const strict = await ran(...command, '--strict');
+        expect(strict.code).toBe(7);
+        expect(strict.stderr).toContain('--strict, as it is not checked against its spec');
+        expect(strict.stderr).toContain('spec.yaml: there is no such file');
+      }
+      await mkdir(join(folder, 'spec.yaml'));
+      const unreadable = await ran('simulate', 'plan.json', '--strict');
+      expect([unreadable.code, unreadable.stderr]).toEqual([
+        2,
+        expect.stringContaining('spec.yaml: it is a folder'),
+      ]);
+      await rm(join(folder, 'spec.yaml'), { recursive: true });
+      await writeFile(join(folder, 'spec.yaml'), 'kind: other');
+      const stale = await ran('simulate', 'plan.json', '--strict', '--json');
+      expect(stale.code).toBe(6);
+      expect(JSON.parse(stale.stdout)).toMatchObject({
+        kind: 'error',
+        checks: [{ what: 'inputs', held: false }],
+        error: { code: 'check-failed', exitCode: 6 },
+      });
+      const validated = await ran('validate', 'plan.json', '--json');
+      expect(validated.code).toBe(6);
+      expect(JSON.parse(validated.stdout)).toMatchObject({
+        checks: [{ what: 'inputs', file: 'plan.json', held: false }],
+        files: [{ ok: false, missing: false, checks: [{ what: 'inputs', held: false }] }],
+      });
+      // What has to be mended comes before a plan that is out of date.
+      expect((await ran('validate', 'plan.json', 'spec.yaml')).code).toBe(2);
+    },
+  );
 
   it('is what a plan does not name, for plan validate, plan deploy and plan serve too', async () => {
     const made = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;

@@ -137,7 +137,7 @@ describe('Plans for more CPUs on a server than it has cores for', () => {
     expect(await coreNotesOf(at('spec.yaml'))).toEqual({ notes: [said('L4'), said('P4')], told: [] });
   });
 
-  it('of a pipeline, alone and beside others,', async () => {
+  inWholeRun('of a pipeline, alone and beside others,', async () => {
     await cp(join(EXAMPLES, 'pipeline'), folder, { recursive: true });
     for (const name of ['detect', 'face']) await measuredElsewhere(`${name}.profile.json`);
     const notes = [

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { refuteAll } from '../../../bench/refute/refute-all.js';
-import { cases, WHOLE, whole } from '../../cases.js';
+import { cases, describeInWholeRun, inWholeRunOnly } from '../../cases.js';
 
 const PROGRAM = createRequire(import.meta.url).resolve('#dist/bench/refute/run.js');
 const MOST_MS = 3_600_000;
@@ -14,14 +14,11 @@ const MOST_MS = 3_600_000;
 const files = await readdir(new URL('../../../bench/refute/subjects', import.meta.url));
 const subjects = files.map((file) => basename(file, '.ts')).sort();
 
-/** These answer in a second; the whole run tries them all. */
-const SUBJECTS = whole(['cascade-proofs', 'pooled-plans'], subjects);
-
-describe('nothing is refuted that the program claims of', () => {
-  it.each(SUBJECTS.filter((name) => WHOLE || !['pooled-plans', 'cascade-proofs'].includes(name)))(
+describeInWholeRun('nothing is refuted that the program claims of', () => {
+  it.each(subjects)(
     '%s',
     async (subject) => {
-      const count = cases(whole(1, 3), 500);
+      const count = cases(3, 500);
       const args = [PROGRAM, subject, '--seed', '2', '--cases', String(count)];
       const { stdout } = await promisify(execFile)(process.execPath, args).catch((error) => error);
       expect(stdout).toMatch(new RegExp(`^${subject}: ${count} cases, 0 refutations in 0 of them$`, 'm'));
@@ -40,7 +37,7 @@ const ONCE_REFUTED = [
   ],
 ] as const;
 
-it.each(whole<(typeof ONCE_REFUTED)[number][]>([], [...ONCE_REFUTED]))(
+it.each(inWholeRunOnly(ONCE_REFUTED))(
   '%s of seed %i, case %i, once refuted, is not any more: %s',
   async (subject, seed, only) => {
     const args = [PROGRAM, subject, '--seed', String(seed), '--only', String(only)];

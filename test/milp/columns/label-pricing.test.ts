@@ -6,7 +6,7 @@ import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/colu
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
-import { cases, inWholeRun } from '../../cases.js';
+import { cases, inWholeRun, whole } from '../../cases.js';
 
 const SHAPE: Shape = { classes: 3, blocks: 6, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
 const TIMED: Shape = { ...SHAPE, timedSpans: true };
@@ -54,7 +54,7 @@ describe('LabelPricing', () => {
   }
 
   inWholeRun('finds the cheapest column of all when prices are random', () => {
-    for (let seed = 1; seed <= cases(20, 120); seed++) {
+    for (let seed = 1; seed <= cases(whole(8, 20), 120); seed++) {
       const next = stream(seed * 7919);
       const planner = {
         maxPartitions: 1 + (seed % 4),
@@ -71,7 +71,7 @@ describe('LabelPricing', () => {
 
   test('finds it when spans were timed in one piece, whatever they take', () => {
     // Seed 79 needs a bound that knows of cuts that save time.
-    for (const seed of cases([...range(40), 79], range(300))) {
+    for (const seed of cases([...range(whole(10, 40)), 79], range(300))) {
       const next = stream(seed * 6007);
       const planner = { maxPartitions: 1 + (seed % 4), unifiedBatch: seed % 3 !== 0 };
       const prices = { perGpu: [next(), next(), next()], perUse: [0, 0, 0] };

@@ -382,14 +382,14 @@ describe('searchPlan() of the literal formulation', () => {
   const whole: ModelByHand = { name: 'm', sloMs: 9, latencyUs: { A: { 1: { 1: [1000] } } } };
   const A = { count: 3, hourlyCost: 2 };
 
-  test('finds the optimum, and a proof where there is no plan', () => {
+  test('finds the optimum, and proves nothing where it has no plan with so many copies of a pipeline', () => {
     const most = found({ A }, [whole], { maxPartitions: 1 }, literal);
     expect(most.result).toMatchObject({ status: 'found', value: expect.closeTo(3000, 6), limit: undefined });
     const cost = { objective: 'cost' as const, maxPartitions: 1 };
     const least = found({ A }, [{ ...whole, rps: 1500 }], cost, literal);
     expect(least.result).toMatchObject({ status: 'found', value: expect.closeTo(4, 9), limit: undefined });
     const none = found({ A }, [{ ...whole, rps: 3500 }], cost, literal);
-    expect(none.result).toEqual({ status: 'infeasible', nodes: 0 });
+    expect(none.result).toEqual({ status: 'none', limit: 'copies', nodes: 0 });
   });
 
   test('takes what the solver has at the end of its work, and leaves what falls short of the rates', () => {

@@ -210,13 +210,13 @@ describe('compareSpec() of a cascade', () => {
     await expect(compareSpec(spec, {})).rejects.toThrow('nothing to compare');
   });
 
-  it('says that the work ended the search, and gives what was found until then', async () => {
+  inWholeRun('says that the work ended the search, and gives what was found until then', async () => {
     const { code, stdout } = await plan(['compare', spec, '--mix', 'V100=2', '--work', '1', '--json']);
     expect(code).toBe(4);
     expect(JSON.parse(stdout)).toMatchObject({ rows: [{ mix: { V100: 2 } }] });
   });
 
-  it('prints accuracy, p95 and the devices that are used, and writes them as CSV', async () => {
+  inWholeRun('prints accuracy, p95 and the devices that are used, and writes them as CSV', async () => {
     const mixes = whole(['V100=1'], ['V100=1', 'V100=2']);
     const command = ['compare', spec, ...mixes.flatMap((mix) => ['--mix', mix]), '-o', at('rows.csv')];
     const { code, stdout } = await plan(command);

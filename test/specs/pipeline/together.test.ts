@@ -98,25 +98,28 @@ describe('solveTogether()', () => {
     expect(contended).toBeGreaterThan(0);
   });
 
-  it('writes a plan for each, with its share of the cluster, that is confirmed from its own files', async () => {
-    await writeCount(8);
-    for (const name of ['a', 'b']) await writeSpec(name, { rps: 400, method: 'inferline' });
-    const solved = await solveTogether(specs(), { output: at('plans') });
-    expect(solved.outcome).toBe('plan-set');
-    expect(await readdir(at('plans'))).toEqual(['a.plan.json', 'b.plan.json']);
-    const plans: PipelinePlan[] = [];
-    for (const name of ['a', 'b'])
-      plans.push(JSON.parse(await readFile(at(`plans/${name}.plan.json`), 'utf8')) as PipelinePlan);
-    expect(plans.map(({ share }) => share)).toEqual([{ with: ['b'] }, { with: ['a'] }]);
-    const counts = plans.map(({ cluster }) => cluster.devices.L4?.count ?? Number.NaN);
-    expect(counts).toEqual(plans.map(({ classes }) => classes.L4?.used ?? 0));
-    expect(counts[0]! + counts[1]!).toBeLessThanOrEqual(8);
-    const files = ['plans/a.plan.json', 'plans/b.plan.json'].map(at);
-    expect(await validateFiles(files)).toMatchObject([{ ok: true }, { ok: true }]);
-    plans[0]!.cluster.devices.L4!.count = 9;
-    await writeFile(files[0]!, JSON.stringify(plans[0]));
-    expect(await validateFiles(files)).toMatchObject([{ ok: false }, { ok: true }]);
-  });
+  inWholeRun(
+    'writes a plan for each, with its share of the cluster, that is confirmed from its own files',
+    async () => {
+      await writeCount(8);
+      for (const name of ['a', 'b']) await writeSpec(name, { rps: 400, method: 'inferline' });
+      const solved = await solveTogether(specs(), { output: at('plans') });
+      expect(solved.outcome).toBe('plan-set');
+      expect(await readdir(at('plans'))).toEqual(['a.plan.json', 'b.plan.json']);
+      const plans: PipelinePlan[] = [];
+      for (const name of ['a', 'b'])
+        plans.push(JSON.parse(await readFile(at(`plans/${name}.plan.json`), 'utf8')) as PipelinePlan);
+      expect(plans.map(({ share }) => share)).toEqual([{ with: ['b'] }, { with: ['a'] }]);
+      const counts = plans.map(({ cluster }) => cluster.devices.L4?.count ?? Number.NaN);
+      expect(counts).toEqual(plans.map(({ classes }) => classes.L4?.used ?? 0));
+      expect(counts[0]! + counts[1]!).toBeLessThanOrEqual(8);
+      const files = ['plans/a.plan.json', 'plans/b.plan.json'].map(at);
+      expect(await validateFiles(files)).toMatchObject([{ ok: true }, { ok: true }]);
+      plans[0]!.cluster.devices.L4!.count = 9;
+      await writeFile(files[0]!, JSON.stringify(plans[0]));
+      expect(await validateFiles(files)).toMatchObject([{ ok: false }, { ok: true }]);
+    },
+  );
 
   inWholeRun(
     'divides the devices that no plan uses among those with a tuner, which say what they may activate',

@@ -9,7 +9,7 @@ import { HoldTime, holdTools } from '../../../src/specs/pooled/hold-tools.js';
 import type { HoldJob, HoldRun } from '../../../src/specs/pooled/hold-worker.js';
 import type { SolveJob } from '../../../src/specs/pooled/solve-job.js';
 import type { SolverPool } from '../../../src/specs/pooled/solver-pool.js';
-import { inWholeRun } from '../../cases.js';
+import { describeInWholeRun, inWholeRun } from '../../cases.js';
 
 const PROBLEM = randomProblem(
   3,
@@ -124,7 +124,7 @@ describe('holdTools() with a time limit', () => {
   );
 });
 
-describe('holdTools() with a limit of requests', () => {
+describeInWholeRun('holdTools() with a limit of requests', () => {
   it('ends the whole search by it and the runs of one rate, with a confirmed plan or none', async () => {
     const free = await timed(undefined);
     await searchHeld(PROBLEM, TARGET, free.tools);

@@ -138,15 +138,18 @@ describe('Marked figures of a pipeline', () => {
     expect((await faultsOf(solveSpec(at('spec.yaml'), { strictProfile: true }))).length).toBe(notes.length);
   });
 
-  it('are refused with strictProfile where they could be used, and not where a mix leaves the class out', async () => {
-    const spec = await openSpec();
-    expect(await faultsOf(solveSpec(spec, { strictProfile: true }))).toEqual(FAULTS);
-    const asked = { threads: 1, strictProfile: true };
-    expect(await faultsOf(compareSpec(spec, { ...asked, mixes: ['T4=12', 'L4=8,T4=12'] }))).toEqual(FAULTS);
-    expect(await faultsOf(compareSpec(spec, { ...asked, mixes: ['T4=12'] }))).toEqual([FAULTS[1]]);
-    const { document } = await compareSpec(spec, { threads: 1, mixes: ['T4=12'] });
-    if (document.rows[0]?.status !== 'infeasible') expect(onFigures(document.notes)).toHaveLength(1);
-  });
+  inWholeRun(
+    'are refused with strictProfile where they could be used, and not where a mix leaves the class out',
+    async () => {
+      const spec = await openSpec();
+      expect(await faultsOf(solveSpec(spec, { strictProfile: true }))).toEqual(FAULTS);
+      const asked = { threads: 1, strictProfile: true };
+      expect(await faultsOf(compareSpec(spec, { ...asked, mixes: ['T4=12', 'L4=8,T4=12'] }))).toEqual(FAULTS);
+      expect(await faultsOf(compareSpec(spec, { ...asked, mixes: ['T4=12'] }))).toEqual([FAULTS[1]]);
+      const { document } = await compareSpec(spec, { threads: 1, mixes: ['T4=12'] });
+      if (document.rows[0]?.status !== 'infeasible') expect(onFigures(document.notes)).toHaveLength(1);
+    },
+  );
 
   it('are refused once for pipelines that are planned together', async () => {
     const specs = [await openSpec('a'), await openSpec('b')];

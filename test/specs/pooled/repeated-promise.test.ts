@@ -55,29 +55,35 @@ function lowered(plan: PooledPlan, factor: number): PooledPlan {
 }
 
 describe('repeatedPromiseFaults()', { timeout: 120_000 }, () => {
-  it('confirms promises as they were made, with other arrivals and with limited work too', async () => {
-    const gamma = { hold: { attainment: 0.9, arrivals: 'gamma', cv: 2 } } as const;
-    expect(await told(await heldOnce())).toEqual([]);
-    for (const asked of whole([], [{ planner: gamma }, { work: 1 }, {}]))
-      expect(await told(await held(asked))).toEqual([]);
-  });
+  inWholeRun(
+    'confirms promises as they were made, with other arrivals and with limited work too',
+    async () => {
+      const gamma = { hold: { attainment: 0.9, arrivals: 'gamma', cv: 2 } } as const;
+      expect(await told(await heldOnce())).toEqual([]);
+      for (const asked of whole([], [{ planner: gamma }, { work: 1 }, {}]))
+        expect(await told(await held(asked))).toEqual([]);
+    },
+  );
 
-  it('finds promised rates that are a little lower, and shares in time that the runs do not have', async () => {
-    const plan = await heldOnce();
-    const [first] = await told(lowered(plan, 0.999));
-    const said = `/models/0/heldRps is ${plan.models[0]!.heldRps! * 0.999}; at that rate the runs of hold have `;
-    expect(first?.startsWith(said), first).toBe(true);
-    for (const figure of whole(['low'] as const, ['mean', 'least', 'most', 'low', 'high'] as const)) {
-      const edited = structuredClone(plan);
-      edited.hold!.models[0]!.simulated![figure] += 1e-6;
-      expect(await told(edited), figure).toHaveLength(1);
-    }
-    const silent = structuredClone(plan);
-    delete silent.hold!.models[0]!.simulated;
-    expect((await told(silent))[0]).toContain('and the plan says nothing');
-  });
+  inWholeRun(
+    'finds promised rates that are a little lower, and shares in time that the runs do not have',
+    async () => {
+      const plan = await heldOnce();
+      const [first] = await told(lowered(plan, 0.999));
+      const said = `/models/0/heldRps is ${plan.models[0]!.heldRps! * 0.999}; at that rate the runs of hold have `;
+      expect(first?.startsWith(said), first).toBe(true);
+      for (const figure of whole(['low'] as const, ['mean', 'least', 'most', 'low', 'high'] as const)) {
+        const edited = structuredClone(plan);
+        edited.hold!.models[0]!.simulated![figure] += 1e-6;
+        expect(await told(edited), figure).toHaveLength(1);
+      }
+      const silent = structuredClone(plan);
+      delete silent.hold!.models[0]!.simulated;
+      expect((await told(silent))[0]).toContain('and the plan says nothing');
+    },
+  );
 
-  it('finds bounds that are tighter than the LPs, and takes looser ones', async () => {
+  inWholeRun('finds bounds that are tighter than the LPs, and takes looser ones', async () => {
     const plan = await heldOnce();
     const { bound, value } = plan.hold!;
     const tight = { ...plan, hold: { ...plan.hold!, bound: (bound + value) / 2 } };

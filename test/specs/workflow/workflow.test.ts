@@ -291,54 +291,60 @@ describe('solveSpec() of workflows', () => {
     }
   });
 
-  it('is refuted where an edit changes what follows from its spec or from what devices hold, though no search is repeated', async () => {
-    const spec = chatSpec({ load: { arrivals: 'poisson', rps: 40, duration: '5s' } });
-    await solveSpec(await written(spec, 'placed-spec.json'), { output: at('whole.json') });
-    const text = await readFile(at('whole.json'), 'utf8');
-    const edited = async (edit: (plan: WorkflowPlan) => void): Promise<string> => {
-      const plan = JSON.parse(text) as WorkflowPlan;
-      edit(plan);
-      await writeFile(at('edited.json'), JSON.stringify(plan));
-      return at('edited.json');
-    };
-    const untouched = await edited((plan) => (plan.reproducible = false));
-    expect(await validateFiles([untouched])).toMatchObject([
-      { ok: true, what: expect.stringContaining('its search was interrupted') },
-    ]);
-    const ofSpec: readonly [string, (plan: WorkflowPlan) => void][] = [
-      ['/components/1/memoryBytes', (plan) => (plan.components[1]!.memoryBytes += 2 ** 20)],
-      ['/components/0/classes/0/loadUs', (plan) => (plan.components[0]!.classes[0]!.loadUs *= 2)],
-      ['/workflows/0/sloMs', (plan) => (plan.workflows[0]!.sloMs = 2001)],
-      ['/workflows/0/chain/requestBytes', (plan) => (plan.workflows[0]!.chain!.requestBytes += 1)],
-      ['/workflows/0/frequencies/0/rows', (plan) => (plan.workflows[0]!.frequencies[0]!.rows = 1.5)],
-      ['/cluster/networkGbps', (plan) => (plan.cluster.networkGbps = 100)],
-      ['/placement/0/server', (plan) => (plan.placement[0]!.server = 'elsewhere')],
-      ['/sample/seed', (plan) => (plan.sample.seed = 2)],
-      ['/sample/sha256', (plan) => (plan.sample.sha256 = 'a'.repeat(64))],
-      ['/bounds/devices', (plan) => (plan.bounds.devices += 1)],
-      ['/load/duration', (plan) => Object.assign(plan.load as object, { duration: '6s' })],
-    ];
-    for (const [pointer, edit] of fewOf(ofSpec, 4)) {
-      const refusal = await refusalOf(simulatePlan(await edited(edit), { duration: 1 }));
-      expect({ pointer, told: refusal.faults.map(({ path }) => path) }).toEqual({ pointer, told: [pointer] });
-    }
-    const ofSample: readonly [string, (plan: WorkflowPlan) => void][] = [
-      ['/sample/p95Ms', (plan) => (plan.sample.p95Ms *= 1.001)],
-      ['/sample/loads', (plan) => (plan.sample.loads += 1)],
-      ['/sample/workflows/0/p50Ms', (plan) => (plan.sample.workflows[0]!.p50Ms! *= 1.001)],
-    ];
-    for (const [pointer, edit] of fewOf(ofSample, 1)) {
-      const path = await edited((plan) => {
-        plan.reproducible = false;
+  inWholeRun(
+    'is refuted where an edit changes what follows from its spec or from what devices hold, though no search is repeated',
+    async () => {
+      const spec = chatSpec({ load: { arrivals: 'poisson', rps: 40, duration: '5s' } });
+      await solveSpec(await written(spec, 'placed-spec.json'), { output: at('whole.json') });
+      const text = await readFile(at('whole.json'), 'utf8');
+      const edited = async (edit: (plan: WorkflowPlan) => void): Promise<string> => {
+        const plan = JSON.parse(text) as WorkflowPlan;
         edit(plan);
-      });
-      const [validated] = await validateFiles([path]);
-      expect({ pointer, told: validated }).toMatchObject({
-        pointer,
-        told: { ok: false, faults: [{ path: pointer }] },
-      });
-    }
-  });
+        await writeFile(at('edited.json'), JSON.stringify(plan));
+        return at('edited.json');
+      };
+      const untouched = await edited((plan) => (plan.reproducible = false));
+      expect(await validateFiles([untouched])).toMatchObject([
+        { ok: true, what: expect.stringContaining('its search was interrupted') },
+      ]);
+      const ofSpec: readonly [string, (plan: WorkflowPlan) => void][] = [
+        ['/components/1/memoryBytes', (plan) => (plan.components[1]!.memoryBytes += 2 ** 20)],
+        ['/components/0/classes/0/loadUs', (plan) => (plan.components[0]!.classes[0]!.loadUs *= 2)],
+        ['/workflows/0/sloMs', (plan) => (plan.workflows[0]!.sloMs = 2001)],
+        ['/workflows/0/chain/requestBytes', (plan) => (plan.workflows[0]!.chain!.requestBytes += 1)],
+        ['/workflows/0/frequencies/0/rows', (plan) => (plan.workflows[0]!.frequencies[0]!.rows = 1.5)],
+        ['/cluster/networkGbps', (plan) => (plan.cluster.networkGbps = 100)],
+        ['/placement/0/server', (plan) => (plan.placement[0]!.server = 'elsewhere')],
+        ['/sample/seed', (plan) => (plan.sample.seed = 2)],
+        ['/sample/sha256', (plan) => (plan.sample.sha256 = 'a'.repeat(64))],
+        ['/bounds/devices', (plan) => (plan.bounds.devices += 1)],
+        ['/load/duration', (plan) => Object.assign(plan.load as object, { duration: '6s' })],
+      ];
+      for (const [pointer, edit] of fewOf(ofSpec, 4)) {
+        const refusal = await refusalOf(simulatePlan(await edited(edit), { duration: 1 }));
+        expect({ pointer, told: refusal.faults.map(({ path }) => path) }).toEqual({
+          pointer,
+          told: [pointer],
+        });
+      }
+      const ofSample: readonly [string, (plan: WorkflowPlan) => void][] = [
+        ['/sample/p95Ms', (plan) => (plan.sample.p95Ms *= 1.001)],
+        ['/sample/loads', (plan) => (plan.sample.loads += 1)],
+        ['/sample/workflows/0/p50Ms', (plan) => (plan.sample.workflows[0]!.p50Ms! *= 1.001)],
+      ];
+      for (const [pointer, edit] of fewOf(ofSample, 1)) {
+        const path = await edited((plan) => {
+          plan.reproducible = false;
+          edit(plan);
+        });
+        const [validated] = await validateFiles([path]);
+        expect({ pointer, told: validated }).toMatchObject({
+          pointer,
+          told: { ok: false, faults: [{ path: pointer }] },
+        });
+      }
+    },
+  );
 
   it('says why there is no plan: proved, or not found', async () => {
     const devices = (sloMs: number, rps: number) =>

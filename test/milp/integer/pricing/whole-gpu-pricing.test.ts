@@ -6,7 +6,7 @@ import { slotSequences } from '../../../../src/milp/integer/pricing/slot-sequenc
 import { WholeGpuPricing } from '../../../../src/milp/integer/pricing/whole-gpu-pricing.js';
 import type { PooledProblem } from '../../../../src/milp/problem.js';
 import { type ModelTable, modelTable, type Slot } from '../../../../src/milp/tables/index.js';
-import { cases, inWholeRun } from '../../../cases.js';
+import { cases, inWholeRun, whole } from '../../../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 6, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 
@@ -49,7 +49,7 @@ function bruteForce(set: ColumnSet, table: ModelTable, gpus: readonly number[]):
 describe('WholeGpuPricing', () => {
   test('finds the pipeline that serves most on given GPUs, and none above it', () => {
     let found = 0;
-    for (let seed = 1; seed <= cases(14, 300); seed++) {
+    for (let seed = 1; seed <= cases(whole(5, 14), 300); seed++) {
       const problem = problemOf(seed);
       const table = modelTable(problem, 0);
       const set = enumerateColumns(table, problem.planner, { limit: 1e6 }) as ColumnSet;
@@ -87,7 +87,7 @@ describe('WholeGpuPricing', () => {
         if (best > 0) found++;
       }
     }
-    expect(found).toBeGreaterThan(cases(30, 700));
+    expect(found).toBeGreaterThan(cases(whole(8, 30), 700));
   });
 
   inWholeRun('gives a column that meets the SLO, is listed, and serves that rate', () => {

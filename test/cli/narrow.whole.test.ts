@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { inWholeRunOnly } from '../cases.js';
 
 const run = promisify(execFile);
 const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -31,7 +30,7 @@ describe.runIf(process.platform === 'linux')('a process with little address spac
     { command: `solve "${SPEC}" --hold 99%` },
     { command: 'load http://127.0.0.1:9 --rps 1 --duration 1s', orElse: NOBODY },
   ];
-  it.each(inWholeRunOnly(COMMANDS))(
+  it.each(COMMANDS)(
     'does its work or reports what it lacks, and no bug: plan $command',
     async ({ command, orElse }) => {
       for (const kib of SIZES_KIB) {
