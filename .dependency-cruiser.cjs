@@ -203,6 +203,31 @@ for (const [room, folders] of Object.entries(FOLDERS)) {
     });
   });
 }
+// Folders without a door, and what of their room they may not look at: each is below these.
+const BELOW = {
+  'deploy/lint': ['deploy/targets', 'deploy/index', 'deploy/lint-bundle'],
+  'deploy/targets': ['deploy/index', 'deploy/lint-bundle'],
+  'api/init/found': ['api/init/index', 'api/index'],
+  'report/kinds': ['report/index'],
+  'simulation/workflow': ['simulation/index'],
+  'runtime/workflow': ['runtime/index', 'runtime/serve'],
+};
+for (const [folder, above] of Object.entries(BELOW))
+  forbidden.push({
+    name: `below-${above.join('-').replaceAll('/', '-')}`,
+    severity: 'error',
+    from: { path: `^src/${folder}/` },
+    to: { path: `^src/(${above.join('|')})(/|\\.ts$)` },
+  });
+// The folders of the engines know nothing of one another, but of the one that an engine is built on.
+const ENGINES = { kserve: 'kubernetes', kuberay: 'ray-serve', kubernetes: '', 'ray-serve': '', triton: '' };
+for (const [engine, base] of Object.entries(ENGINES))
+  forbidden.push({
+    name: `no-other-engine-in-${engine}`,
+    severity: 'error',
+    from: { path: `^src/deploy/targets/${engine}/` },
+    to: { path: `^src/deploy/targets/(${Object.keys(ENGINES).filter((other) => other !== engine && other !== base).join('|')})/` },
+  });
 for (const room of PURE) {
   forbidden.push({
     name: `no-io-in-${room}`,

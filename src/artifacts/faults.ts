@@ -113,12 +113,17 @@ function toFault(error: ErrorObject): PointedFault {
     case 'const':
       return { path, message: `is ${shown(error.data)}; must be ${shown(error.params.allowedValue)}` };
     case 'not':
-      return { path, message: `is ${shown(error.data)}, which is not valid here` };
-    case 'propertyNames':
+      // Schemas leave out the names that every object has, and nothing else by this keyword.
       return {
         path,
-        message: `has a key ${shown(error.params.propertyName as string)} that is not valid here`,
+        message: `is ${shown(error.data)}, a name that every object of JavaScript has; take another`,
       };
+    case 'propertyNames': {
+      const key = error.params.propertyName as string;
+      const why =
+        key in {} ? 'which every object of JavaScript has; take another' : 'which is not valid here';
+      return { path, message: `has a key ${shown(key)}, ${why}` };
+    }
     case 'pattern': {
       const words = PATTERNS[error.params.pattern as string];
       if (words !== undefined) return { path, message: `is ${shown(error.data)}, which is not ${words}` };

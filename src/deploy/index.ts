@@ -5,7 +5,7 @@
  * whole or not at all. It solves nothing and runs nothing. Start reading at `targets/targets.ts`.
  */
 
-export { lintEngineBundle } from './lint/lint-bundle.js';
+export { lintEngineBundle } from './lint-bundle.js';
 export type { DeployedModel } from './model-file.js';
 export { partsOf } from './parts.js';
 export { type StageToWrite, writeStages } from './stages.js';

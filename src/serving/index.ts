@@ -5,7 +5,8 @@
  * In goes a topology made from a plan, then what happened and when, in integer nanoseconds since the run
  * began. Out come decisions (execute, transfer, answer, drop, wakeAt) in a buffer that the driver owns. The
  * runtime drives a core in real time and the simulator in virtual time (docs/design.md). The room has no
- * clock, does no I/O and sees no tensors. A core is handed seeded streams of random numbers, of which no rule draws yet.
+ * clock, does no I/O and sees no tensors. Where a rule of a core draws random numbers, it is handed a seeded
+ * stream of them.
  *
  * Start with `core.ts` and `decisions.ts` for the language between core and driver, then `schedulers.ts` for
  * the list of schedulers.

@@ -7,9 +7,9 @@ import {
   type GuessCounts,
   Decision as SharedDecision,
   type Topology,
+  unreachable,
   type WorkflowCore,
   type WorkflowTable,
-  unreachable,
 } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import { EventQueue } from './events.js';

@@ -88,7 +88,7 @@ describe('schemaModeline()', () => {
 it.each(Object.getOwnPropertyNames(Object.prototype))('A device class cannot be called %s', (name) => {
   const text = `{ "kind": "cluster", "devices": { "${name}": { "count": 1 }, "fast": { "count": 1 } } }`;
   expect(() => parseArtifact(text, 'cluster.json', ['cluster'])).toThrow(
-    `Cannot read cluster.json: /devices: has a key "${name}" that is not valid here`,
+    `Cannot read cluster.json: /devices: has a key "${name}", which every object of JavaScript has; take another`,
   );
   expect(() => parseArtifact(text.replace(name, 'slow'), 'cluster.json', ['cluster'])).not.toThrow();
 });

@@ -14,7 +14,26 @@ const { forbidden } = require('../../.dependency-cruiser.cjs') as { forbidden: {
 const PURE = forbidden.flatMap(({ name }) => /^no-io-in-(.+)$/.exec(name)?.[1] ?? []);
 
 /** Clocks, timers and randomness, which these rooms are handed instead of using their own. */
-const IMPURE = ['Math.random()', 'Date.now()', 'performance.now()', 'setTimeout(() => 1, 1)', 'process.pid'];
+const IMPURE = [
+  'Math.random()',
+  'Date.now()',
+  'new Date()',
+  'performance.now()',
+  'setTimeout(() => 1, 1)',
+  'queueMicrotask(() => {})',
+  'process.pid',
+  'globalThis.Date.now()',
+  'globalThis.process',
+  "Reflect.get(Math, 'random')",
+  'Intl.DateTimeFormat().format()',
+  'crypto.randomUUID()',
+];
+
+/** The same where a value is taken out of Math, which statements do. */
+const TAKEN = [
+  'const { random } = Math;\nexport const value = random();\n',
+  'const taken = Math;\nexport const value = taken;\n',
+];
 
 let folder: string;
 beforeAll(async () => {
@@ -24,8 +43,8 @@ beforeAll(async () => {
   await cp(join(PROJECT, 'scripts/lint'), join(folder, 'scripts/lint'), { recursive: true });
   for (const room of [...PURE, 'cli']) {
     await mkdir(join(folder, 'src', room), { recursive: true });
-    for (const [i, text] of IMPURE.entries())
-      await writeFile(join(folder, 'src', room, `${i}.ts`), `export const value = ${text};\n`);
+    for (const [i, text] of [...IMPURE.map((one) => `export const value = ${one};\n`), ...TAKEN].entries())
+      await writeFile(join(folder, 'src', room, `${i}.ts`), text);
     await writeFile(join(folder, 'src', room, 'pure.ts'), 'export const value = Math.max(1, 2);\n');
   }
 });
@@ -41,7 +60,7 @@ describe('the lint rules of the pure rooms', () => {
     const refused = diagnostics.map(
       ({ location }) => /src\/\w+\/\w+\.ts/.exec(JSON.stringify(location))?.[0],
     );
-    const expected = PURE.flatMap((room) => IMPURE.map((_, i) => `src/${room}/${i}.ts`));
+    const expected = PURE.flatMap((room) => [...IMPURE, ...TAKEN].map((_, i) => `src/${room}/${i}.ts`));
     expect([...new Set(refused)].sort()).toEqual(expected.sort());
   });
 });

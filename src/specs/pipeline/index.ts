@@ -1,8 +1,8 @@
-import { counted } from '../../formats/index.js';
 /**
  * This folder answers specs of pipelines: it loads them, plans them on threads, alone or several for one cluster, confirms
  * plans and compares cases. `PIPELINE_SPECS` is the door to one pipeline, and `together.ts` plans several.
  */
+import { counted } from '../../formats/index.js';
 import type { SpecOf } from '../spec-of.js';
 import type { PipelineTypes } from './kind.js';
 import { loadPipeline, pipelineNotes } from './pipeline.js';

@@ -1,8 +1,8 @@
-import { counted } from '../../formats/index.js';
 /**
  * This folder answers pooled specs: it loads them, solves them on threads, searches for what they hold, times partitions,
  * confirms plans and compares cases. `POOLED_SPECS` is its only door.
  */
+import { counted } from '../../formats/index.js';
 import type { SpecOf } from '../spec-of.js';
 import type { PooledTypes } from './kind.js';
 import { loadProblem } from './pooled.js';

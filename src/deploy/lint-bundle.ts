@@ -1,15 +1,8 @@
 import { join } from 'node:path';
-import { partFault, readWhole } from '../../artifacts/index.js';
-import {
-  type Bundle,
-  fault,
-  InputError,
-  type LintReport,
-  MissingError,
-  sha256Of,
-} from '../../formats/index.js';
-import type { StagePlan } from '../../plans/index.js';
-import { targetNamed } from '../targets/targets.js';
+import { partFault, readWhole } from '../artifacts/index.js';
+import { type Bundle, fault, InputError, type LintReport, MissingError, sha256Of } from '../formats/index.js';
+import type { StagePlan } from '../plans/index.js';
+import { targetNamed } from './targets/targets.js';
 
 /** No file of an engine that a person has edited is longer. */
 const MOST_BYTES = 16 * 1024 * 1024;
