@@ -37,6 +37,8 @@ export type NotSolved =
       readonly outcome: 'infeasible';
       readonly reasons: readonly string[];
       readonly warnings: readonly string[];
+      /** What says more about the reasons. */
+      readonly advice?: string;
       readonly explanation?: InfeasibilityExplanation;
       readonly document: NoPlan;
     }
@@ -154,6 +156,7 @@ function notPlanned({ loaded, answer, notes, explanation, reasons = [], ...told 
         outcome: 'infeasible',
         reasons: answer.reasons.map(({ text }) => text),
         warnings,
+        ...(advice === undefined ? {} : { advice }),
         ...(explanation === undefined ? {} : { explanation }),
         document,
       };

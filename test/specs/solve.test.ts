@@ -112,6 +112,12 @@ describe('solveSpec() without a feasible plan', () => {
       const { path } = await writeTight(seed);
       const solved = await solveSpec(path, { explain: true });
       if (solved.outcome !== 'infeasible') continue;
+      const alone = await solveSpec(path);
+      expect([alone, solved]).toMatchObject([
+        { outcome: 'infeasible', advice: expect.stringContaining('`explain` shows the smallest SLO') },
+        { explanation: expect.anything() },
+      ]);
+      expect(solved).not.toHaveProperty('advice');
       const { complete, models, reasons } = solved.explanation ?? {};
       expect(complete).toBe(true);
       expect(reasons?.join()).toMatch(/its fastest pipeline takes .*on C0 it takes/);

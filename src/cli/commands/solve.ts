@@ -172,6 +172,7 @@ async function solveSpecFile(
   if (solved.outcome === 'infeasible') {
     const { specName } = await import('../../artifacts/index.js');
     await terminal.error(`there is no plan for ${specName(spec)}:\n${indent(solved.reasons)}`);
+    if (solved.advice !== undefined) terminal.note(inFlags(solved.advice));
     if (solved.explanation) await showInfeasible(terminal, solved.explanation);
     await terminal.warnings(solved.warnings);
     return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;

@@ -246,7 +246,13 @@ async function infeasible(
 ): Promise<PlanMissing> {
   const { problem } = loaded;
   const notes = notesOf(loaded, options);
-  if (!explain) return { isFound: false, loaded, answer: noPlanAnswer(outcome, problem), notes };
+  if (!explain) {
+    const isExplained =
+      options.baseline === undefined && (await holdTarget(loaded.spec, options.hold)) === undefined;
+    const advice = `${option('explain')} shows the smallest SLO of each model that has a plan.`;
+    const answer = noPlanAnswer(outcome, problem);
+    return { isFound: false, loaded, answer, notes, ...(isExplained ? { advice } : {}) };
+  }
   const explanation = await solver.run(
     { kind: 'explain-infeasible', problem, outcome, ...searchLimits(options) },
     ({ phase }) => onProgress?.(phase),
