@@ -226,7 +226,11 @@ for (const [engine, base] of Object.entries(ENGINES))
     name: `no-other-engine-in-${engine}`,
     severity: 'error',
     from: { path: `^src/deploy/targets/${engine}/` },
-    to: { path: `^src/deploy/targets/(${Object.keys(ENGINES).filter((other) => other !== engine && other !== base).join('|')})/` },
+    to: {
+      path: `^src/deploy/targets/(${Object.keys(ENGINES)
+        .filter((other) => other !== engine && other !== base)
+        .join('|')})/`,
+    },
   });
 for (const room of PURE) {
   forbidden.push({
