@@ -75,6 +75,12 @@ function step(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
+/** keyText says why a key is refused by its name alone. */
+function keyText(key: string): string {
+  const why = key in {} ? 'which every object of JavaScript has; take another' : 'which is not valid here';
+  return `has a key ${shown(key)}, ${why}`;
+}
+
 /** PATTERNS says in words what each pattern of the schemas asks for. */
 const PATTERNS: Readonly<Record<string, string>> = {
   '^[0-9]+(\\.[0-9]+)?(ms|s|m|min|h)$':
@@ -112,18 +118,11 @@ function toFault(error: ErrorObject): PointedFault {
       return { path, message: enumText(error) };
     case 'const':
       return { path, message: `is ${shown(error.data)}; must be ${shown(error.params.allowedValue)}` };
+    // Schemas leave out the names that every object has, and nothing else by this keyword.
     case 'not':
-      // Schemas leave out the names that every object has, and nothing else by this keyword.
-      return {
-        path,
-        message: `is ${shown(error.data)}, a name that every object of JavaScript has; take another`,
-      };
-    case 'propertyNames': {
-      const key = error.params.propertyName as string;
-      const why =
-        key in {} ? 'which every object of JavaScript has; take another' : 'which is not valid here';
-      return { path, message: `has a key ${shown(key)}, ${why}` };
-    }
+      return { path, message: `is ${shown(error.data)}, a name that every object has; take another` };
+    case 'propertyNames':
+      return { path, message: keyText(error.params.propertyName as string) };
     case 'pattern': {
       const words = PATTERNS[error.params.pattern as string];
       if (words !== undefined) return { path, message: `is ${shown(error.data)}, which is not ${words}` };

@@ -150,7 +150,7 @@ cluster:
 
   it('refuses names that every object has', () => {
     expect(told('devices: { spot: { as: __proto__ } }')).toEqual([
-      '/devices/spot/as is "__proto__", a name that every object of JavaScript has; take another (line 1, column 20)',
+      '/devices/spot/as is "__proto__", a name that every object has; take another (line 1, column 20)',
     ]);
   });
 });
