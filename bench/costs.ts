@@ -3,9 +3,10 @@
  *
  *     node dist/bench/costs.js [--megabytes 30] [--only part of a name] [--json file]
  *
- * For each shape of request a server is started anew. The table has the bytes of the body and of the answer, the status, how
- * much the server's memory grew at most, and the longest time in which it did not answer `/v2/health/ready`, which another
- * process asks every 5 ms: by the clock, and less what the two waited for a core that other processes had. It ends with status 1 where a limit does not hold: 16 times a body of JSON, 3 times one in
+ * For each shape of request a server is started anew. The table has the bytes of the body and of the answer, the
+ * status, how much the server's memory grew at most, and the longest time in which it did not answer
+ * `/v2/health/ready`, which another process asks every 5 ms: by the clock, and less what the two waited for a core that
+ * other processes had. It ends with status 1 where a limit does not hold: 16 times a body of JSON, 3 times one in
  * binary (and what a server takes for its first requests), 250 ms, an answer of 500, or none. It needs Linux.
  */
 import { type ChildProcess, fork } from 'node:child_process';

@@ -1,13 +1,13 @@
 /**
- * This benchmark simulates the workflows of examples/workflows as DyOrc's paper serves its own (§8), with the functions of the Azure trace
- * mapped to workflows in turn:
+ * This benchmark simulates the workflows of examples/workflows as DyOrc's paper serves its own (§8), with the functions
+ * of the Azure trace mapped to workflows in turn:
  *
  *     node dist/bench/dyorc.js [--only latency,prediction,accuracy,change,schedulers,scale,groups,long] [--minutes 120] [--seeds 1] [--json file]
  *
- * - latency: DyOrc, a static placement and a Ray-like scheduler on 32 devices: mean latency, loads, batches, what devices did of the time,
- *   and how many next calls were as expected (Fig. 6, 7, 8, 9 and 12).
- * - prediction: what predictions are worth where memory holds all, and where it does not: DyOrc beside greedy, without predictions, and told
- *   what programs will do, which nobody can know.
+ * - latency: DyOrc, a static placement and a Ray-like scheduler on 32 devices: mean latency, loads, batches, what
+ *   devices did of the time, and how many next calls were as expected (Fig. 6, 7, 8, 9 and 12).
+ * - prediction: what predictions are worth where memory holds all, and where it does not: DyOrc beside greedy,
+ *   without predictions, and told what programs will do, which nobody can know.
  * - accuracy: how many next calls, and next components, were as expected, drawn or likeliest (Fig. 12).
  * - change: the mix, where chats double and the others are halved at half time (Fig. 10).
  * - schedulers: DyOrc, greedy and round robin on one server of 8 devices (Fig. 11).

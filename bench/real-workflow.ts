@@ -1,19 +1,20 @@
 /**
- * This benchmark serves a real workflow: four models that others made, one of the examples and two that fit tensors to one another, in a
- * program with a branch and a loop (examples/workflows/programs/photos.mjs).
+ * This benchmark serves a real workflow: four models that others made, one of the examples and two that fit tensors to
+ * one another, in a program with a branch and a loop (examples/workflows/programs/photos.mjs).
  *
  *     node dist/bench/real-workflow.js [--rps 3] [--seconds 20] [--warm 5] [--repeats 3] [--kills 5] [--photos 40]
  *                                      [--memory 0.6] [--seed 0] [--folder kept/] [--json file]
  *
- * It goes the way of a user in a fresh folder, with the commands that it prints: `plan profile` with sample photos, `plan solve`,
- * `plan simulate`, `plan deploy`, `plan serve`. The plan has two CPU devices, whose memory is `--memory` of what all components take
- * together, as measured: models move while requests come.
+ * It goes the way of a user in a fresh folder, with the commands that it prints: `plan profile` with sample photos,
+ * `plan solve`, `plan simulate`, `plan deploy`, `plan serve`. The plan has two CPU devices, whose memory is `--memory`
+ * of what all components take together, as measured: models move while requests come.
  *
- * Photos are sent over HTTP at random times, and every answer is compared, byte by byte, with that of the same models run by hand with
- * ONNX Runtime. Of each repeat it prints mean, p50 and p95 live, of the simulation of the very requests, and of the simulation in which
- * batches take what they took live; the mean time of a request outside of the server's core (`front`); how many components were loaded
- * and evicted; the most memory that an executor held beyond what it holds without models; and the share of the cores that other
- * processes took, beside which figures say little where it is large.
+ * Photos are sent over HTTP at random times, and every answer is compared, byte by byte, with that of the same models
+ * run by hand with ONNX Runtime. Of each repeat it prints mean, p50 and p95 live, of the simulation of the very
+ * requests, and of the simulation in which batches take what they took live; the mean time of a request outside of the
+ * server's core (`front`); how many components were loaded and evicted; the most memory that an executor held beyond
+ * what it holds without models; and the share of the cores that other processes took, beside which figures say little
+ * where it is large.
  *
  * In a last load, executors are killed while requests are open. It ends with status 1 where an answer differs, or a request has no
  * ending. The last lines are those of the table in docs/dyorc.md.

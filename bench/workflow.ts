@@ -1,11 +1,12 @@
 /**
- * This benchmark measures the scheduling of dynamic workflows, on a synthetic mix of a chat, a question for experts and a debate: what it
- * costs, how requests fare under searches that are cut short and one that is not, and what each rule of a policy changes:
+ * This benchmark measures the scheduling of dynamic workflows, on a synthetic mix of a chat, a question for experts and
+ * a debate: what it costs, how requests fare under searches that are cut short and one that is not, and what each rule
+ * of a policy changes:
  *
  *     node dist/bench/workflow.js [--devices 8,32,128,512] [--load 0.7] [--requests 30] [--only costs,searches,rules] [--json file]
  *
- * `--requests` is their number for each device. Costs are processor time of whole runs in virtual time, the driver included. A run before
- * them warms up the code, and tells what programs do.
+ * `--requests` is their number for each device. Costs are processor time of whole runs in virtual time, the driver
+ * included. A run before them warms up the code, and tells what programs do.
  */
 import type { WorkflowPolicy } from '../src/serving/index.js';
 import { benchArguments, benchNumber } from './arguments.js';

@@ -16,7 +16,10 @@ export const ROW_MODELS = {
 /** CostShape is a kind of request that tries to cost the server more than its bytes are worth. */
 export interface CostShape {
   readonly name: string;
-  /** Its body takes at most so many times its bytes: as JSON 16, in binary 3, and as strings in binary, of which each takes a place in a list, 16. */
+  /**
+   * Its body takes at most so many times its bytes: as JSON 16, in binary 3, and as strings in binary, of which each
+   * takes a place in a list, 16.
+   */
   readonly kind: 'json' | 'binary' | 'texts';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -34,8 +34,8 @@ export function hasTrace(): boolean {
 }
 
 /**
- * azureLoad maps the functions of the published trace to workflows in turn (DyOrc §8), and scales their counts by minute so that the
- * mean rate is the one that is asked for. Within a minute requests come at times that are drawn.
+ * azureLoad maps the functions of the published trace to workflows in turn (DyOrc §8), and scales their counts by
+ * minute so that the mean rate is the one that is asked for. Within a minute requests come at times that are drawn.
  */
 export function azureLoad(workflows: number, { minutes, rps, seed, weight = () => 1 }: LoadAsked): Load {
   const counts = countsByMinute(workflows, minutes);

@@ -206,7 +206,10 @@ function checksOf({ stdout }: Ran): PlanChecks {
   return told.files?.[0] ?? told;
 }
 
-/** saysUnconfirmed says whether `plan validate` names a field among those that nothing confirms, or had it before an edit dropped it. */
+/**
+ * saysUnconfirmed says whether `plan validate` names a field among those that nothing confirms, or had it before an
+ * edit dropped it.
+ */
 function saysUnconfirmed({ stdout }: Ran, path: string): boolean {
   const [file] = (JSON.parse(stdout) as { files: { unconfirmed?: string[] }[] }).files;
   return (file?.unconfirmed ?? []).some((field) => path === field || path.startsWith(`${field}/`));

@@ -8,12 +8,13 @@
  *
  * A load is a multiple of the rate that the plan's devices can serve (its `throughputRps`). It arrives in a Poisson
  * process that is the same for all schedulers. The samples are sent one after another by a client in a process of its
- * own, and the simulation takes their recorded verdicts in the same order. Every run has a fresh server; before the first
- * one, a load is served that warms up server and client and is not told. For each scheduler and load a line is printed
- * with the shares of requests that were in time, late and dropped, the 95th percentile of the latency of answers, and the
- * invalid rate: live first, then simulated. Live times and verdicts of lateness are those of the client, and the live
- * invalid rate is found by a replay of the server's log. Drops follow by stage, as shares of the requests sent. `others` is the share of the time of all cores that other processes took: latencies
- * mean little where it is large.
+ * own, and the simulation takes their recorded verdicts in the same order. Every run has a fresh server; before the
+ * first one, a load is served that warms up server and client and is not told. For each scheduler and load a line is
+ * printed with the shares of requests that were in time, late and dropped, the 95th percentile of the latency of
+ * answers, and the invalid rate: live first, then simulated. Live times and verdicts of lateness are those of the
+ * client, and the live invalid rate is found by a replay of the server's log. Drops follow by stage, as shares of the
+ * requests sent. `others` is the share of the time of all cores that other processes took: latencies mean little where
+ * it is large.
  *
  * At last every scheduler serves the largest load once more while executors are killed by SIGKILL, one after another,
  * `--kills` of them. The benchmark ends with status 1 where a request did not get exactly one answer (of the server's

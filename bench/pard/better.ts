@@ -46,7 +46,10 @@ interface Case {
 interface Share {
   /** The share of requests that were not answered in time. */
   readonly dropRate: number;
-  /** The least such share of any policy that has the same devices at the same times; only of pipelines, and where it was asked for. */
+  /**
+   * The least such share of any policy that has the same devices at the same times; only of pipelines, and where it was
+   * asked for.
+   */
   readonly leastDropRate?: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 /**
- * This program serves the workloads of PARD's evaluation by stages on two classes of GPU, of which the second takes so many times as long:
+ * This program serves the workloads of PARD's evaluation by stages on two classes of GPU, of which the second takes so
+ * many times as long:
  *
  *     node dist/bench/pard/unequal.js [--ratio 2] [--seconds 120] [--seeds 5] [--load 0.5] [--only lv-tweet] [--json file]
  *

@@ -6,8 +6,8 @@ import type { TensorSpec } from '../../src/formats/index.js';
 const KIB = 1024;
 
 /**
- * memoryOfComponent measures what a component takes of an executor's memory once it has executed its largest batch: the model, what it
- * works in, its inputs and its outputs, in bytes.
+ * memoryOfComponent measures what a component takes of an executor's memory once it has executed its largest batch: the
+ * model, what it works in, its inputs and its outputs, in bytes.
  * @param profile the path of its profile, which names its tensors
  */
 export async function memoryOfComponent(

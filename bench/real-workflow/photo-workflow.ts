@@ -37,8 +37,9 @@ export interface PhotoLoad {
 }
 
 /**
- * planPhotos writes models, program and sample photos into a folder, and goes the way of a user there: profile, solve, simulate, deploy.
- * What components take is measured with the models of a first bundle, whose devices have ample memory.
+ * planPhotos writes models, program and sample photos into a folder, and goes the way of a user there: profile, solve,
+ * simulate, deploy. What components take is measured with the models of a first bundle, whose devices have ample
+ * memory.
  */
 export async function planPhotos(
   folder: string,

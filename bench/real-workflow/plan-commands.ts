@@ -8,7 +8,10 @@ import { promisify } from 'node:util';
 const PROGRAM = fileURLToPath(new URL('../../bundle/cli/main.js', import.meta.url));
 const MOST_PRINTED_BYTES = 2 ** 26;
 
-/** planCommand runs `plan` in a folder, as a user does, and tells the command and its time. @throws Error where it does not end well */
+/**
+ * planCommand runs `plan` in a folder, as a user does, and tells the command and its time. @throws Error where it does
+ * not end well
+ */
 export async function planCommand(folder: string, ...words: readonly string[]): Promise<void> {
   const startedMs = performance.now();
   await promisify(execFile)(process.execPath, [PROGRAM, ...words], {

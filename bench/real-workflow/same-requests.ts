@@ -31,7 +31,10 @@ export function simulatedAgain({ plan, runs }: RecordedPhotos, { timesNs }: Sent
   });
 }
 
-/** asExecuted gives a plan whose batches take the median of what the server has measured in a load, where it has some of their size. */
+/**
+ * asExecuted gives a plan whose batches take the median of what the server has measured in a load, where it has some of
+ * their size.
+ */
 export function asExecuted(
   { plan, runs }: RecordedPhotos,
   { served: [counted] = [] }: LoadReport,

@@ -32,8 +32,8 @@ interface Tokens {
 /**
  * bertExported makes a BERT encoder as PyTorch's exporter writes it: `input_ids` and `attention_mask` int64 [batch,
  * sequence] → `last_hidden_state` [batch, sequence, hidden]. Both axes are dynamic, so that sizes are read from the
- * input while the model runs, and used in every layer. Token types and positions are buffers cut to the sequence's length, and the mask of [batch, 1, sequence,
- * sequence] is computed in the first nodes and used in every layer.
+ * input while the model runs, and used in every layer. Token types and positions are buffers cut to the sequence's
+ * length, and the mask of [batch, 1, sequence, sequence] is computed in the first nodes and used in every layer.
  */
 export function bertExported(options: ExportedTextOptions = {}): Uint8Array {
   const size = { ...SMALL, ...options };

@@ -14,6 +14,9 @@ export interface Rule {
 
 const MOST_LINES = 60;
 const MOST_PARAMETERS = 3;
+/** The formatter leaves comments as they are. A command in one may be longer than a sentence. */
+const MOST_LETTERS = 132;
+const COMMENT = /^\s*(\/\*\*|\*|\/\/) (?! {4})/;
 
 /** RULES are the limits that the list keeps, by their names in it. */
 export const RULES = {
@@ -73,7 +76,20 @@ export const RULES = {
     told: (figure) =>
       `takes ${figure} of the file system's functions that write; a file goes through writeWhole, StreamedFile or makeFolderWhole of src/artifacts, which know what was read`,
   },
+  comments: {
+    offenders: (sources) =>
+      largest(
+        sources
+          .map(({ path, tree }): [string, number] => [path, longComments(tree.text)])
+          .filter(([, count]) => count > 0),
+      ),
+    told: (figure) => `has ${figure} comment lines of more than ${MOST_LETTERS} letters; break them at 120`,
+  },
 } satisfies Record<string, Rule>;
+
+function longComments(text: string): number {
+  return text.split('\n').filter((line) => line.length > MOST_LETTERS && COMMENT.test(line)).length;
+}
 
 /** largest sorts offenders by name. Callbacks share a name with others beside them; the largest stands for all. */
 function largest(found: readonly (readonly [string, number])[]): Offenders {

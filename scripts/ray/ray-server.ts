@@ -46,7 +46,10 @@ export class RayServer {
       });
   }
 
-  /** start starts Ray from an environment of Python, with as many of each resource as is asked for, and variables for its replicas. */
+  /**
+   * start starts Ray from an environment of Python, with as many of each resource as is asked for, and variables for
+   * its replicas.
+   */
   static async start(
     environment: string,
     resources: Readonly<Record<string, number>>,

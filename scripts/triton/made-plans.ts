@@ -18,7 +18,10 @@ const RUNS: Record<'gpu' | 'cpu', Pick<DeviceProfile, 'provider' | 'threads' | '
 
 export type DeviceKind = keyof typeof RUNS;
 
-/** profiled writes a small model and its profile, with times that are made up: so many ms a block, and a tenth more for each row. */
+/**
+ * profiled writes a small model and its profile, with times that are made up: so many ms a block, and a tenth more for
+ * each row.
+ */
 export async function profiled(
   folder: string,
   name: string,

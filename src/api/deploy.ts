@@ -189,7 +189,10 @@ interface ProfiledModels {
   readonly models: readonly DeployableModel[];
 }
 
-/** profiledModels reads the profiles of a plan and their models. Stages may share one: it is read once, and all of them get the same. */
+/**
+ * profiledModels reads the profiles of a plan and their models. Stages may share one: it is read once, and all of them
+ * get the same.
+ */
 async function profiledModels(
   plan: LoadedPlan,
   named: string,

@@ -27,7 +27,8 @@ export interface DiffOptions {
  * diffPlanFiles says what the plan `after` changes in the plan `before`: rates, pipelines, SLOs, GPUs that serve something
  * else, and all else by which they are served. Plans of pipelines are compared stage by stage, and those of cascades load
  * by load. It notes where a plan contradicts itself, since no other command uses such a plan, and does not judge it.
- * @throws InputError where a file is no plan, one to be judged contradicts itself, the plans are of two kinds, or a tolerance names a figure that they do not have; MissingError where it is missing
+ * @throws InputError where a file is no plan, one to be judged contradicts itself, the plans are of two kinds, or a
+ *   tolerance names a figure that they do not have; MissingError where it is missing
  */
 export async function diffPlanFiles(
   before: string,
@@ -80,7 +81,10 @@ function checksOf(plans: Plans, tolerance: DiffOptions['tolerance']): GateCheck[
   return checks;
 }
 
-/** refuseContradicted refuses to judge plans that contradict themselves, as `validate` refuses them: their figures may not be true. */
+/**
+ * refuseContradicted refuses to judge plans that contradict themselves, as `validate` refuses them: their figures may
+ * not be true.
+ */
 function refuseContradicted(
   task: string,
   plans: readonly { readonly path: string; readonly faults: readonly Fault[] }[],

@@ -2,10 +2,11 @@
  * This room has one function per command, and is what the library exports. It reads and writes files,
  * and hands on limits and cancellation.
  *
- * It takes paths and options as a person writes them. It gives result objects, and files that are written
- * whole or not at all. It prints nothing and knows no exit codes. Each function is a door to the file of its command, which
- * is loaded with the rooms that it needs when the function is called; no call replaces a file that it has read. Solving, comparing and what else is asked of a spec is
- * done by the room `specs`. Start reading at the file named after a command.
+ * It takes paths and options as a person writes them. It gives result objects, and files that are written whole or not
+ * at all. It prints nothing and knows no exit codes. Each function is a door to the file of its command, which is
+ * loaded with the rooms that it needs when the function is called; no call replaces a file that it has read. Solving,
+ * comparing and what else is asked of a spec is done by the room `specs`. Start reading at the file named after a
+ * command.
  */
 import { door } from './door.js';
 

@@ -79,7 +79,10 @@ export interface PartitionModelOptions {
 
 /** PartitionedModel is the result of `partitionModelFile`. */
 export interface PartitionedModel {
-  /** The model with its new blocks, as it is written where an output is named. Its latencies are sums of layers and of what cuts add. */
+  /**
+   * The model with its new blocks, as it is written where an output is named. Its latencies are sums of layers and of
+   * what cuts add.
+   */
   readonly profile: Profile;
   readonly notes: readonly string[];
   /**

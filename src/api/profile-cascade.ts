@@ -116,7 +116,10 @@ function recordsPath(
   return samples.length === 0 ? undefined : (output ?? pathFrom(path, value.records));
 }
 
-/** withCheckedOptions gives a spec once samples and labels are there and records can be written. @throws InputError with every fault */
+/**
+ * withCheckedOptions gives a spec once samples and labels are there and records can be written. @throws InputError with
+ * every fault
+ */
 async function withCheckedOptions(
   spec: Loaded<'cascade'>,
   options: ProfileCascadeOptions,

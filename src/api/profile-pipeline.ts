@@ -106,7 +106,10 @@ export async function profilePipeline(
   };
 }
 
-/** withCheckedOptions gives a spec once its samples are there and its outputs can be written. @throws InputError with every fault */
+/**
+ * withCheckedOptions gives a spec once its samples are there and its outputs can be written. @throws InputError with
+ * every fault
+ */
 async function withCheckedOptions(
   spec: Loaded<'pipeline'>,
   options: ProfilePipelineOptions,

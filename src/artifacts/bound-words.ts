@@ -25,7 +25,10 @@ const LIMITS: Readonly<Record<string, string>> = {
   exclusiveMaximum: 'below',
 };
 
-/** boundText says that a value is beyond a limit or of another type, and what it must be. It is undefined for errors of other keywords. */
+/**
+ * boundText says that a value is beyond a limit or of another type, and what it must be. It is undefined for errors of
+ * other keywords.
+ */
 export function boundText({ keyword, params, data, instancePath }: ErrorObject): string | undefined {
   const side = LIMITS[keyword];
   if (side !== undefined) return wrongText(data, `${side} ${params.limit}`);

@@ -37,7 +37,10 @@ export async function placesOf(faults: readonly Fault[], named: string | undefin
 
 const LINE = / (?:at |\()line (\d+), column \d+\)?$/;
 
-/** toldPlace reads the place that a fault tells: `file#/pointer`, `file /pointer`, `/pointer`, `file:7`, `file:7 /pointer`, `line 7`, or `… at line 7, column 3` with or without brackets. */
+/**
+ * toldPlace reads the place that a fault tells: `file#/pointer`, `file /pointer`, `/pointer`, `file:7`, `file:7
+ * /pointer`, `line 7`, or `… at line 7, column 3` with or without brackets.
+ */
 function toldPlace({ path, message }: Fault): { file?: string; line?: number; pointer?: string } {
   const lined = /^((?:(?! \/).)*\.\w+):(\d+)(?: \/.*)?$/.exec(path);
   if (lined !== null) return { file: itemAt(lined, 1), line: Number(lined[2]) };

@@ -25,7 +25,10 @@ export function schemaFaults(validate: ValidateFunction): Fault[] {
   return bareFaults(pointedFaults(validate));
 }
 
-/** PointedFault is a fault with the JSON pointer of what is wrong, where that is more exact than its path: of an unknown key, or one that is lacking. */
+/**
+ * PointedFault is a fault with the JSON pointer of what is wrong, where that is more exact than its path: of an unknown
+ * key, or one that is lacking.
+ */
 export interface PointedFault extends Fault {
   readonly pointer?: string;
 }

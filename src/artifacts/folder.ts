@@ -14,9 +14,9 @@ const MOST_SHOWN = 5;
  * makeFolderWhole makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes
  * its place. An existing folder is replaced only where `othersIn` finds nothing in it; behind a link, the folder that
  * the link leads to is replaced. Leftovers of a killed process beside it are removed first.
- * @throws InputError where the folder holds other files or one that was read in this run, is a file or a link that leads nowhere, or its parent is
- *   missing or cannot be written; the disk's own error where it is full; what `fill` throws. The earlier folder is then
- *   as it was.
+ * @throws InputError where the folder holds other files or one that was read in this run, is a file or a link that
+ *   leads nowhere, or its parent is missing or cannot be written; the disk's own error where it is full; what `fill`
+ *   throws. The earlier folder is then as it was.
  */
 export async function makeFolderWhole(
   target: string,

@@ -20,9 +20,9 @@ const PIECE_BYTES = 64 * 1024;
 const STEP_BYTES = 32 * 1024 * 1024;
 
 /**
- * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it; of files whose size
- * the system does not report, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read. Few files are open at once,
- * however many are asked for side by side.
+ * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it; of files whose
+ * size the system does not report, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read.
+ * Few files are open at once, however many are asked for side by side.
  * @param mostBytes by default 2 GiB less one byte, the most that Node reads into one buffer
  * @throws MissingError where there is no such file; InputError where it is no plain file, is larger than
  *   `mostBytes`, or cannot be read

@@ -18,8 +18,9 @@ interface RunFiles {
 const runs = new AsyncLocalStorage<RunFiles>();
 
 /**
- * asOneRun does work as one run: what it reads through this room, and the files that these name, it may not replace through this room, whatever leads to
- * it. A run within a run is a part of it. Without a run, nothing is known to have been read.
+ * asOneRun does work as one run: what it reads through this room, and the files that these name, it may not replace
+ * through this room, whatever leads to it. A run within a run is a part of it. Without a run, nothing is known to have
+ * been read.
  * @param signal ends what the run reads and writes in steps (`inSteps`)
  */
 export function asOneRun<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {

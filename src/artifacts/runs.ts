@@ -16,7 +16,10 @@ const MOST_BYTES = 2 ** 31;
 /** The tasks of runs that are held at once; each takes some 230 bytes. */
 const MOST_TASKS_HELD = 3_000_000;
 
-/** RunsFile is a file of recorded runs that was read: its path, the digest of its bytes as they are packed, and how many runs it has. */
+/**
+ * RunsFile is a file of recorded runs that was read: its path, the digest of its bytes as they are packed, and how many
+ * runs it has.
+ */
 export interface RunsFile {
   readonly path: string;
   readonly sha256: string;

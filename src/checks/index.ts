@@ -3,9 +3,9 @@
  * devices of pipelines and cascades are as many as it says; and where reports of loads, of simulated runs and of comparisons
  * contradict themselves.
  *
- * It takes plans as their files have them, with specs and profiles as values, and gives faults. It shares nothing with what
- * makes plans: an arrow rule lets it see `formats` and `collections` only, so that a bug would have to be made twice to pass. It searches
- * nothing and simulates nothing. Start reading at `pooled/check.ts`.
+ * It takes plans as their files have them, with specs and profiles as values, and gives faults. It shares nothing with
+ * what makes plans: an arrow rule lets it see `formats` and `collections` only, so that a bug would have to be made
+ * twice to pass. It searches nothing and simulates nothing. Start reading at `pooled/check.ts`.
  */
 export {
   gearPlanFaults,

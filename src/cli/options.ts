@@ -28,7 +28,10 @@ export function countingNumber(text: string): number {
   return Number(text);
 }
 
-/** toldApart gives the number of a text; NaN where it is none. @throws InvalidArgumentError for a whole number that a double may not hold */
+/**
+ * toldApart gives the number of a text; NaN where it is none. @throws InvalidArgumentError for a whole number that a
+ * double may not hold
+ */
 function toldApart(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && !Number.isSafeInteger(value) && !/[.e]/i.test(text))
@@ -90,7 +93,10 @@ export function openShare(text: string): number {
   return value;
 }
 
-/** timeOf reads a time as files have it too, in seconds; NaN for other text. Loading the room that reads files takes too long here. */
+/**
+ * timeOf reads a time as files have it too, in seconds; NaN for other text. Loading the room that reads files takes too
+ * long here.
+ */
 function timeOf(text: string): number {
   const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|min|h)?$/.exec(text.trim()) ?? [];
   const value = Number(digits) * { ms: 0.001, s: 1, m: 60, min: 60, h: 3600 }[unit]!;

@@ -15,7 +15,10 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 /** Sorting or merging this many numbers takes some ten milliseconds. */
 const SORTED_AT_ONCE = 1 << 17;
 
-/** sorted sorts numbers where they are, piece by piece. It takes at most half as much memory again, and hardly any where they nearly are sorted. */
+/**
+ * sorted sorts numbers where they are, piece by piece. It takes at most half as much memory again, and hardly any where
+ * they nearly are sorted.
+ */
 export function* sorted(values: Float64Array): Steps<Float64Array> {
   for (let from = 0; from < values.length; from += SORTED_AT_ONCE) {
     values.subarray(from, from + SORTED_AT_ONCE).sort();

@@ -54,8 +54,8 @@ export function programsOfWorkflows({ workflows }: WorkflowPlan): ProgramToWrite
 }
 
 /**
- * writeWorkflows writes the models of components and the programs of workflows into a bundle's folder, and loads the programs from there:
- * what they export is what clients send and get.
+ * writeWorkflows writes the models of components and the programs of workflows into a bundle's folder, and loads the
+ * programs from there: what they export is what clients send and get.
  * @throws InputError where programs cannot call components, or modules are no programs
  */
 export async function writeWorkflows(
@@ -108,7 +108,10 @@ async function writeComponents(
   };
 }
 
-/** exportedModels loads the programs of a bundle, and gives what clients send and get. @throws InputError with the faults of all of them */
+/**
+ * exportedModels loads the programs of a bundle, and gives what clients send and get. @throws InputError with the
+ * faults of all of them
+ */
 async function exportedModels(
   folder: string,
   programs: readonly BundledProgram[],

@@ -15,9 +15,9 @@ export interface AsPlaced
 }
 
 /**
- * planAsPlaced makes a plan again from how many devices it has and what they hold, without a search: the devices themselves, of the
- * classes that the search takes, the components, what was counted of the workflows, and the bounds; and the figures of the sample where
- * it is to be served again, which takes a simulation.
+ * planAsPlaced makes a plan again from how many devices it has and what they hold, without a search: the devices
+ * themselves, of the classes that the search takes, the components, what was counted of the workflows, and the bounds;
+ * and the figures of the sample where it is to be served again, which takes a simulation.
  */
 export function planAsPlaced(
   question: WorkflowQuestion,

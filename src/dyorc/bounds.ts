@@ -55,8 +55,9 @@ export function leastTimes(components: readonly PlannedComponent[], cluster: Ope
 }
 
 /**
- * leastByRows says of each number of rows that a task may have how long a batch with that task takes at least, and how long for each row.
- * The batch has as many rows as the task or more, so that both are least over those sizes and all classes.
+ * leastByRows says of each number of rows that a task may have how long a batch with that task takes at least, and how
+ * long for each row. The batch has as many rows as the task or more, so that both are least over those sizes and all
+ * classes.
  */
 function leastByRows(classes: readonly ComponentOnClass[]) {
   const most = largestOf([0, ...classes.map(({ batch }) => batch)]);
@@ -79,10 +80,10 @@ function leastByRows(classes: readonly ComponentOnClass[]) {
 /**
  * leastLatencyNs is the time from arrival to answer that a request needs under every plan.
  *
- * A task is executed after it was called, after the tasks whose outputs it takes, and, where it takes the request, after that has come
- * from the front. It is called after the program has thought since its last read. A read
- * brings an output to the front, and so does the end, of each output that is returned. Executions take the least time of their rows;
- * loads, and transfers between devices, may take none.
+ * A task is executed after it was called, after the tasks whose outputs it takes, and, where it takes the request,
+ * after that has come from the front. It is called after the program has thought since its last read. A read brings an
+ * output to the front, and so does the end, of each output that is returned. Executions take the least time of their
+ * rows; loads, and transfers between devices, may take none.
  */
 export function leastLatencyNs(run: Run, least: LeastTimes): number {
   const { requestBytes, tasks } = run;
@@ -106,7 +107,10 @@ export function leastLatencyNs(run: Run, least: LeastTimes): number {
   return latencyNs;
 }
 
-/** requestWorkNs is the time of devices that a request takes under every plan: each of its tasks is executed once, in some batch. */
+/**
+ * requestWorkNs is the time of devices that a request takes under every plan: each of its tasks is executed once, in
+ * some batch.
+ */
 export function requestWorkNs({ tasks }: Run, { workNs }: LeastTimes): number {
   return tasks.reduce((sum, { component, rows }) => sum + workNs(component, rows), 0);
 }
@@ -127,13 +131,19 @@ export interface BoundedSample {
    * devices can, as too many requests take longer by themselves.
    */
   readonly sloDevices: number | undefined;
-  /** Fewer devices cannot have done all of that work, and that of all other requests, as soon as no plan is sooner done with the last. */
+  /**
+   * Fewer devices cannot have done all of that work, and that of all other requests, as soon as no plan is sooner done
+   * with the last.
+   */
   readonly devices: number;
   /** By workflow with an SLO, how many requests must be in time, and the least SLO that they can meet; undefined of the others. */
   readonly promised: readonly (PromiseBound | undefined)[];
 }
 
-/** PromiseBound says how many requests of a workflow must be in time, and at which SLO that many can be, with all devices for each. */
+/**
+ * PromiseBound says how many requests of a workflow must be in time, and at which SLO that many can be, with all
+ * devices for each.
+ */
 export interface PromiseBound {
   readonly wanted: number;
   readonly leastSloMs: number;

@@ -24,7 +24,10 @@ export function byPrice(
   return classes.toSorted((a, b) => (price(a) === price(b) ? 0 : price(a) - price(b)));
 }
 
-/** cheapestDevices takes a given number of the devices, those of the cheapest class first; of equal or unknown prices, of the class that stands first. */
+/**
+ * cheapestDevices takes a given number of the devices, those of the cheapest class first; of equal or unknown prices,
+ * of the class that stands first.
+ */
 export function cheapestDevices(
   cluster: Pick<OpenCluster, 'devices'>,
   free: readonly ClassCount[],
@@ -39,7 +42,10 @@ export function cheapestDevices(
   return free.map(({ device }) => ({ device, count: taken.get(device) ?? 0 }));
 }
 
-/** usedCluster is a cluster with a given number of devices of each class, of which none is taken. Classes without any are left out. */
+/**
+ * usedCluster is a cluster with a given number of devices of each class, of which none is taken. Classes without any
+ * are left out.
+ */
 export function usedCluster(cluster: OpenCluster, counts: readonly ClassCount[]): OpenCluster {
   const devices = counts.flatMap(({ device, count }) => {
     const { taken: _, ...known } = cluster.devices[device] ?? {};
@@ -49,8 +55,8 @@ export function usedCluster(cluster: OpenCluster, counts: readonly ClassCount[])
 }
 
 /**
- * devicesInGroups lists devices by class and server, each with its group. Servers are dealt to the groups in turn; where there are fewer
- * servers than groups, devices are.
+ * devicesInGroups lists devices by class and server, each with its group. Servers are dealt to the groups in turn;
+ * where there are fewer servers than groups, devices are.
  */
 export function devicesInGroups(
   { devices }: Pick<OpenCluster, 'devices'>,

@@ -9,8 +9,9 @@ const ROUNDING = 1e-9;
 export type CountTrial = (devices: number) => boolean;
 
 /**
- * fewestDevices finds the fewest devices that hold, from those that a bound allows on: in steps that double until some hold, then by
- * halves between the last two. Where fewer devices hold than some that do not, it may find more than the fewest.
+ * fewestDevices finds the fewest devices that hold, from those that a bound allows on: in steps that double until some
+ * hold, then by halves between the last two. Where fewer devices hold than some that do not, it may find more than the
+ * fewest.
  * @returns undefined where not even the most hold
  */
 export function fewestDevices(least: number, most: number, holds: CountTrial): number | undefined {

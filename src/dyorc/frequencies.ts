@@ -5,7 +5,10 @@ import { backTo, END, Histories } from '../serving/index.js';
 /** The input that stands for what the client sent, where a history counts how many calls before an input was made. */
 const REQUEST = 0;
 
-/** countedCalls counts what followed what in runs of one workflow (DyOrc §5.2). It costs O(tasks × what ever followed one history). */
+/**
+ * countedCalls counts what followed what in runs of one workflow (DyOrc §5.2). It costs O(tasks × what ever followed
+ * one history).
+ */
 export function countedCalls(runs: Iterable<Run>, components: readonly string[]): NextCallCount[] {
   const numberOf = new Map(components.map((name, c) => [name, c]));
   const histories = new Histories(1);

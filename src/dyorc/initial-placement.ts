@@ -2,8 +2,9 @@ import { itemAt, NONE } from '../collections/index.js';
 import type { DeviceRooms } from './rooms.js';
 
 /**
- * placeByWork lets devices hold components by the work that the load brings: each somewhere, as far as memory allows, those that are called first, then always one
- * more of that whose devices have most to do for it, on the device that has least to do, until nothing fits.
+ * placeByWork lets devices hold components by the work that the load brings: each somewhere, as far as memory allows,
+ * those that are called first, then always one more of that whose devices have most to do for it, on the device that
+ * has least to do, until nothing fits.
  * @param rooms devices that hold nothing
  * @param rowsPerNs by component, how many rows of it the load brings these devices in a nanosecond; only of ratios does it matter
  * @returns the components that found no room, by their places
@@ -62,7 +63,10 @@ function placedBy(
   return { lacking, taken };
 }
 
-/** Loads says for which share of the time devices are expected to be busy, if each component's work goes to its devices by their speed. */
+/**
+ * Loads says for which share of the time devices are expected to be busy, if each component's work goes to its devices
+ * by their speed.
+ */
 class Loads {
   private readonly needs: Float64Array;
   private readonly ofDevice: Float64Array;

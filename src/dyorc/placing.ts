@@ -24,8 +24,8 @@ export interface Placed {
 }
 
 /**
- * placedByWork says what devices hold at the start, by the work that the load brings. Groups get equal parts of it. Devices keep room for
- * the inputs of a batch, unless components have no room then: they can leave.
+ * placedByWork says what devices hold at the start, by the work that the load brings. Groups get equal parts of it.
+ * Devices keep room for the inputs of a batch, unless components have no room then: they can leave.
  */
 export function placedByWork(problem: PlacingProblem): Placed {
   const { rowsPerNs, batchInputBytes } = problem;
@@ -36,9 +36,9 @@ export function placedByWork(problem: PlacingProblem): Placed {
 }
 
 /**
- * placedByTime says what devices hold for ever, by how long they held it in a run: all that the load calls, and the rest as far as each
- * group has room for it, since a group could not serve a request that calls what only others hold. Devices keep room for the
- * inputs of a batch, or else of a task, without which it could not be executed.
+ * placedByTime says what devices hold for ever, by how long they held it in a run: all that the load calls, and the
+ * rest as far as each group has room for it, since a group could not serve a request that calls what only others hold.
+ * Devices keep room for the inputs of a batch, or else of a task, without which it could not be executed.
  */
 export function placedByTime(problem: PlacingProblem, heldNs: HeldTimes): Placed {
   const { rowsPerNs, batchInputBytes, taskInputBytes } = problem;

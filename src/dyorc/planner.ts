@@ -21,8 +21,9 @@ const CONFIRMING_SEEDS = [2, 3, 4];
 const ROUNDING = 1e-9;
 
 /**
- * planWorkflows finds where components are at the start, and by the objective `devices` on how many devices, by simulating the sample of
- * the load. It bounds what any plan makes of that sample. The same question has the same answer, unless it was interrupted.
+ * planWorkflows finds where components are at the start, and by the objective `devices` on how many devices, by
+ * simulating the sample of the load. It bounds what any plan makes of that sample. The same question has the same
+ * answer, unless it was interrupted.
  */
 export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
   const { resolved, tell } = question;
@@ -48,8 +49,8 @@ interface Search {
 }
 
 /**
- * countsOf is how many devices of each class a plan may use: those that are free, or that are given. Of a class on which no component
- * runs it uses none.
+ * countsOf is how many devices of each class a plan may use: those that are free, or that are given. Of a class on
+ * which no component runs it uses none.
  */
 export function countsOf(
   { resolved: { spec, cluster, method } }: WorkflowQuestion,
@@ -98,7 +99,10 @@ function leastMean({ latencyNs }: BoundedSample, { requests, dropped }: SampleFi
   return least.reduce((sum, ns) => sum + ns, 0) / answered / NS_PER_MS;
 }
 
-/** fewest finds the fewest devices that hold all SLOs on the sample, and then in the mean over samples by which nothing was chosen. */
+/**
+ * fewest finds the fewest devices that hold all SLOs on the sample, and then in the mean over samples by which nothing
+ * was chosen.
+ */
 function fewest(search: Search): WorkflowAnswer {
   const { question, trials, free, bounds } = search;
   const { resolved } = question;
@@ -146,7 +150,10 @@ class CountedTrials {
     return !this.search.question.interrupted() && this.isHeld(this.trialOf(count));
   }
 
-  /** confirmedFrom gives the fewest devices from a number on that hold all SLOs on the sample, and in the mean over other samples. */
+  /**
+   * confirmedFrom gives the fewest devices from a number on that hold all SLOs on the sample, and in the mean over
+   * other samples.
+   */
   confirmedFrom(least: number, most: number): CountedTrial | undefined {
     for (let count = least; count <= most; count++) {
       const trial = this.trialOf(count);
@@ -157,8 +164,9 @@ class CountedTrials {
   }
 
   /**
-   * trimmed leaves out devices that are not needed, of the dearest class first: of each class as many as can be while all SLOs are still
-   * held, on the sample and the samples that confirm it. So a cheap class that cannot execute everything does not fill up a plan.
+   * trimmed leaves out devices that are not needed, of the dearest class first: of each class as many as can be while
+   * all SLOs are still held, on the sample and the samples that confirm it. So a cheap class that cannot execute
+   * everything does not fill up a plan.
    */
   trimmed({ count, trial }: CountedTrial): CountedTrial {
     const { question, free } = this.search;

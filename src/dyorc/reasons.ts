@@ -10,7 +10,10 @@ import type { Unplaced } from './trials.js';
 /** Means of shares are no more exact than this. */
 const ROUNDING = 1e-9;
 
-/** unrunnableReasons says which components that requests call run on no device of a group, so that such requests have no end there. */
+/**
+ * unrunnableReasons says which components that requests call run on no device of a group, so that such requests have no
+ * end there.
+ */
 export function unrunnableReasons(
   { components, devices }: PlacingProblem,
   called: readonly string[],

@@ -68,8 +68,8 @@ export interface ResolvedWorkflows {
 }
 
 /**
- * resolveWorkflows joins a spec with its cluster, its profiles and its recorded runs, and reports every fault at once: of the spec, of
- * classes, of components that fit nowhere, and of runs and chains that call what there is not.
+ * resolveWorkflows joins a spec with its cluster, its profiles and its recorded runs, and reports every fault at once:
+ * of the spec, of classes, of components that fit nowhere, and of runs and chains that call what there is not.
  */
 export function resolveWorkflows(
   spec: WorkflowSpec,

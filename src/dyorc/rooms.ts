@@ -20,7 +20,10 @@ export class DeviceRooms {
   readonly devices: readonly BareDevice[];
   private readonly held: Set<number>[];
   private readonly freeBytes: Float64Array;
-  /** By device, the rows of each component that it executes in a nanosecond in its best batch; 0 where its class does not run it. */
+  /**
+   * By device, the rows of each component that it executes in a nanosecond in its best batch; 0 where its class does
+   * not run it.
+   */
   private readonly rows: readonly Float64Array[];
 
   /** @param inputBytes by component, the room that its inputs need */

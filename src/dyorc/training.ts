@@ -6,7 +6,10 @@ import { expectedRows, type RequestSource, RunsOfChain } from '../workload/index
 const DRAWN_RUNS = 1000;
 const TRAINING_SEED = 1;
 
-/** trainingRuns gives the requests from which a plan knows what follows what in a workflow: all recorded ones, or such as are drawn from its chain. */
+/**
+ * trainingRuns gives the requests from which a plan knows what follows what in a workflow: all recorded ones, or such
+ * as are drawn from its chain.
+ */
 export function trainingRuns(source: RequestSource): readonly Run[] {
   if ('runs' in source) return source.runs;
   const chain = new RunsOfChain(source.chain, source.name);
@@ -16,7 +19,10 @@ export function trainingRuns(source: RequestSource): readonly Run[] {
   );
 }
 
-/** meanRows is how many rows of each component a request takes in the mean. It has each component that some request calls, and no other. */
+/**
+ * meanRows is how many rows of each component a request takes in the mean. It has each component that some request
+ * calls, and no other.
+ */
 export function meanRows(source: RequestSource): ReadonlyMap<string, number> {
   if ('chain' in source) return expectedRows(source.chain);
   const means = new Map<string, number>();

@@ -121,15 +121,18 @@ export class PlacementTrials {
     return keepsAll && lacking.length > 0 ? { lacking, problem } : this.served(problem, placement);
   }
 
-  /** fromHeld serves the sample again where devices begin with what they held longest; it gives nothing where that finds no room. */
+  /**
+   * fromHeld serves the sample again where devices begin with what they held longest; it gives nothing where that finds
+   * no room.
+   */
   fromHeld({ problem, placement }: PlacedTrial): PlacedTrial | undefined {
     const stays = this.stays(this.watched(problem, placement));
     return 'lacking' in stays ? undefined : this.served(problem, stays.placement);
   }
 
   /**
-   * withStatic adds to a trial what devices would hold if components never moved: what they held longest under DyOrc's scheduler. It adds
-   * nothing where that has no room for all, nor after an interruption.
+   * withStatic adds to a trial what devices would hold if components never moved: what they held longest under DyOrc's
+   * scheduler. It adds nothing where that has no room for all, nor after an interruption.
    */
   withStatic(trial: PlacedTrial): readonly WorkflowDevice[] {
     const { method, serving } = this.question.resolved;
@@ -215,7 +218,10 @@ export class PlacementTrials {
   private readonly made = new Map<string, ReturnType<WorkflowQuestion['simulate']>>();
 }
 
-/** withRoom gives a component on the classes whose memory holds it and the inputs of any of its tasks: others would drop that task. */
+/**
+ * withRoom gives a component on the classes whose memory holds it and the inputs of any of its tasks: others would drop
+ * that task.
+ */
 function withRoom(
   component: PlannedComponent,
   inputBytes: number,

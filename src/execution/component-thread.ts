@@ -1,4 +1,7 @@
-/** This thread of a component executor's child process holds the session of one model at a time. It handles one request at a time. */
+/**
+ * This thread of a component executor's child process holds the session of one model at a time. It handles one request
+ * at a time.
+ */
 import { parentPort } from 'node:worker_threads';
 import { InferenceSession } from 'onnxruntime-node';
 import { buffersOf } from './batch-inputs.js';

@@ -35,7 +35,10 @@ export async function startProvider(device: Device, threads: number): Promise<st
   return backends;
 }
 
-/** sessionOfFile makes a session of a file, or of exactly what its digests say. @throws ChangedFilesError as `verifiedModel` does */
+/**
+ * sessionOfFile makes a session of a file, or of exactly what its digests say. @throws ChangedFilesError as
+ * `verifiedModel` does
+ */
 export async function sessionOfFile(
   { path, verify }: { readonly path: string; readonly verify?: VerifyLoad },
   options: InferenceSession.SessionOptions,

@@ -122,7 +122,10 @@ export function bundledModelFiles({
   }));
 }
 
-/** bundledPartFiles lists all files of what a bundle executes: ONNX files with their external data, and programs with what they import. */
+/**
+ * bundledPartFiles lists all files of what a bundle executes: ONNX files with their external data, and programs with
+ * what they import.
+ */
 export function bundledPartFiles({ programs = [], ...models }: BundledParts): BundleFile[] {
   return [
     ...bundledModelFiles(models).flatMap(({ parts }) => parts),

@@ -34,7 +34,10 @@ export interface GearPlan extends Emitted {
   accuracyInterval?: AccuracyInterval;
   /** The same, weighed by requests: what clients see. */
   requestAccuracy: number;
-  /** The model of the family that is right about most records by itself, whether or not a gear uses it; absent before version 1.5. */
+  /**
+   * The model of the family that is right about most records by itself, whether or not a gear uses it; absent before
+   * version 1.5.
+   */
   bestSingle?: SingleAccuracy;
   /** The largest p95 of a gear. */
   p95Ms: number;

@@ -1,5 +1,6 @@
 /**
- * This room says what files hold: the types of every kind of file, what is wrong with their figures, and the words and errors for a person.
+ * This room says what files hold: the types of every kind of file, what is wrong with their figures, and the words and
+ * errors for a person.
  *
  * Values go in, and faults, differences and texts come out. It reads and writes nothing: that is what `artifacts` is for.
  */

@@ -1,7 +1,10 @@
 import type { OpenCluster } from './cluster.js';
 import type { HoldArrivals, PlanServing } from './pooled-spec.js';
 
-/** PipelineSpec is the question that `plan solve` answers for a pipeline: a DAG of whole models under one SLO, or one for each application. */
+/**
+ * PipelineSpec is the question that `plan solve` answers for a pipeline: a DAG of whole models under one SLO, or one
+ * for each application.
+ */
 export interface PipelineSpec {
   $schema?: string;
   kind: 'pipeline';

@@ -26,9 +26,9 @@ export interface Proved {
 }
 
 /**
- * proofFaults finds where a plan contradicts itself in how near it is to the best one: a bound that its value beats, a gap
- * that is not the distance of the two, which is reported at both, and a status that the gap does not allow. A plan without a gap is optimal, whatever
- * ended the search, and no other is.
+ * proofFaults finds where a plan contradicts itself in how near it is to the best one: a bound that its value beats, a
+ * gap that is not the distance of the two, which is reported at both, and a status that the gap does not allow. A plan
+ * without a gap is optimal, whatever ended the search, and no other is.
  */
 export function proofFaults({ status, objective }: Proved): Fault[] {
   if (status === undefined || objective === undefined) return [];

@@ -47,7 +47,10 @@ export interface RunTask {
   rows: number;
 }
 
-/** taskOrderFaults finds where a run that keeps to its schema contradicts itself: a task that needs itself, or one that comes later. */
+/**
+ * taskOrderFaults finds where a run that keeps to its schema contradicts itself: a task that needs itself, or one that
+ * comes later.
+ */
 export function* taskOrderFaults({ tasks, reads = [] }: Run): Generator<Fault> {
   for (const [i, read] of reads.entries())
     if (read >= tasks.length)

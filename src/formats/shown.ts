@@ -1,7 +1,8 @@
 const MOST_LETTERS = 60;
 
 /**
- * shown quotes a value in a message, as JSON of 60 letters at most, or says that it is absent. It looks at no more of a large value than it writes.
+ * shown quotes a value in a message, as JSON of 60 letters at most, or says that it is absent. It looks at no more of a
+ * large value than it writes.
  */
 export function shown(value: unknown): string {
   const text = written(value, MOST_LETTERS + 1);

@@ -1,6 +1,6 @@
 /**
- * StageOf says which stage a pool serves, by the kind of its plan: a partition of one of a model's pipelines, a stage of the only DAG or
- * cascade of its plan, or a component of workflows. All numbers are indices that count from 0.
+ * StageOf says which stage a pool serves, by the kind of its plan: a partition of one of a model's pipelines, a stage
+ * of the only DAG or cascade of its plan, or a component of workflows. All numbers are indices that count from 0.
  */
 export type StageOf =
   | { readonly kind: 'partition'; readonly pipeline: number; readonly partition: number }
@@ -8,8 +8,8 @@ export type StageOf =
   | { readonly kind: 'component'; readonly name: string; readonly component: number };
 
 /**
- * StageFields are the fields of a document that say which stage something is of. Every stage is written as a partition of a pipeline, and
- * one that has a name by its name as well.
+ * StageFields are the fields of a document that say which stage something is of. Every stage is written as a partition
+ * of a pipeline, and one that has a name by its name as well.
  */
 export interface StageFields {
   readonly pipeline: number;

@@ -32,7 +32,10 @@ export interface WorkflowComponent {
   name: string;
   /** The path of the profile, relative to the spec. */
   profile: string;
-  /** The memory that it takes on a device, the working memory of its largest batch included; that of the profile's weights where absent. */
+  /**
+   * The memory that it takes on a device, the working memory of its largest batch included; that of the profile's
+   * weights where absent.
+   */
   memoryGiB?: number;
   /** The time from a server's memory to a device; where absent the weights' at the class's loadGBps. */
   loadMs?: number;

@@ -20,7 +20,10 @@ const FINER = 8;
 /** The samples that are looked at while single thresholds are swept, and while the most right answers are bounded. */
 const MOST_SWEPT = 1e8;
 const MOST_BOUNDED = 3e7;
-/** Where devices do not hold all models, this many cascades and cells are kept of all sets together, and at least this many of each. */
+/**
+ * Where devices do not hold all models, this many cascades and cells are kept of all sets together, and at least this
+ * many of each.
+ */
 const MOST_KEPT = 1200;
 const LEAST_KEPT = 8;
 

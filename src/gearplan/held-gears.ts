@@ -52,9 +52,10 @@ export interface HeldTools {
 }
 
 /**
- * heldGears answers a question by a plan that holds its latency where it is simulated as a whole (`PromiseJudge`). The gear
- * of a range that is not held is planned for more load, step by step. Where that leads to no plan, the least latency
- * or number of devices is raised. Each search may do all the work that is allowed. A plan of which no latency is promised needs no such proof.
+ * heldGears answers a question by a plan that holds its latency where it is simulated as a whole (`PromiseJudge`). The
+ * gear of a range that is not held is planned for more load, step by step. Where that leads to no plan, the least
+ * latency or number of devices is raised. Each search may do all the work that is allowed. A plan of which no latency
+ * is promised needs no such proof.
  */
 export function heldGears(question: GearQuestion, { simulate, planOf }: HeldTools): GearAnswer {
   let simulated = 0;

@@ -53,8 +53,8 @@ export interface Thresholds {
 }
 
 /**
- * thresholdsOf takes at most a given number of thresholds: all where they are few, else quantiles of the certainties. The threshold below
- * which nothing is would be no step, and is left out.
+ * thresholdsOf takes at most a given number of thresholds: all where they are few, else quantiles of the certainties.
+ * The threshold below which nothing is would be no step, and is left out.
  */
 export function thresholdsOf({ values, ranks, order }: Levels, most: number): Thresholds {
   const all = values.length - 1;

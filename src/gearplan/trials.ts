@@ -6,7 +6,10 @@ import { Balance, type ModelPlacement, modelLoads } from './placement.js';
 import type { FamilyModel, GearProblem, LoadRange } from './problem.js';
 import { writtenShares } from './shares.js';
 
-/** A trial counts as many requests as there are samples, since some stretches of these have more work; at least and at most this many, */
+/**
+ * A trial counts as many requests as there are samples, since some stretches of these have more work; at least and at
+ * most this many,
+ */
 const LEAST_COUNTED = 8_000;
 const MOST_COUNTED = 20_000;
 /** after queues were filled at twice the rate for the time of one latency, and have settled for this many times the latency. */

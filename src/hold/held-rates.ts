@@ -183,8 +183,9 @@ class Bracket {
   }
 
   /**
-   * Between two rates one is chosen that closes in on them. Above the first ones the rate is raised a little more than the precision.
-   * Below them it is lowered to what was served in time, as a model that has too many requests serves as many as it can.
+   * Between two rates one is chosen that closes in on them. Above the first ones the rate is raised a little more than
+   * the precision. Below them it is lowered to what was served in time, as a model that has too many requests serves as
+   * many as it can.
    */
   private chosen(reached: number): number {
     const { low, high, most } = this;

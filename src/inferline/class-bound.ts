@@ -21,12 +21,12 @@ const MOST_SERVED = 6_000_000;
  * the SLO together are all late, and may not be more than an objective allows. The remaining time bounds the
  * replicas of every stage (`leastReplicas`), and they may not be more than the cluster has.
  *
- * Then the Estimator is asked about the stages of the cheapest choice where requests begin: whether one with its replicas,
- * in batches of any size, meets the objectives beside stages that delay nothing. Where it does not, no configuration does
- * with this number of replicas on that class, as nothing behind such a stage changes it; the choices are compared again, with one more.
- * A number is only left when it and all smaller ones are excluded, as more replicas can make a request later. Of other
- * stages this would not be true: a stage before them that delays requests can let them come together, in batches that
- * are fewer and larger.
+ * Then the Estimator is asked about the stages of the cheapest choice where requests begin: whether one with its
+ * replicas, in batches of any size, meets the objectives beside stages that delay nothing. Where it does not, no
+ * configuration does with this number of replicas on that class, as nothing behind such a stage changes it; the choices
+ * are compared again, with one more. A number is only left when it and all smaller ones are excluded, as more replicas
+ * can make a request later. Of other stages this would not be true: a stage before them that delays requests can let
+ * them come together, in batches that are fewer and larger.
  *
  * These estimates are few, and no limit of a search counts them, so that the bound of a plan depends on its problem alone.
  * They are of service in order of arrival; without them, the bound holds whatever the scheduler.

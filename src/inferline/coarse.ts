@@ -14,7 +14,8 @@ export type CoarseOutcome =
  * planCoarsely plans as the coarse-grained baselines do that InferLine is compared with (§6): the pipeline is one black
  * box, each stage on its fastest class, with the largest batch (one for all stages) with which the service time is
  * within the SLO. The box is replicated as a whole to serve the sample's mean rate, or its peak in windows as long as
- * the SLO; of several samples, that of the highest, and no less than the mean rate of the load. Nobody asks whether requests are then in time.
+ * the SLO; of several samples, that of the highest, and no less than the mean rate of the load. Nobody asks whether
+ * requests are then in time.
  *
  * A stage that was not measured at the common batch takes the largest smaller one.
  */

@@ -79,7 +79,10 @@ class Estimator implements PipelineEstimator {
     return this.problem.stages[stage]?.candidates[candidate[stage] as number] as StageCandidate;
   }
 
-  /** transfersNs lists how long 1, 2, … rows are on their way, at these indices; undefined where no transfer of the problem takes time. */
+  /**
+   * transfersNs lists how long 1, 2, … rows are on their way, at these indices; undefined where no transfer of the
+   * problem takes time.
+   */
   private transfersNs(
     { from, edge }: FlowEdge,
     sender: StageCandidate,

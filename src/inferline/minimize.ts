@@ -19,8 +19,9 @@ export interface Minimized {
 /**
  * minimize lowers the cost of a feasible configuration as InferLine's Algorithm 2 does. An action gives one stage
  * another class, another batch or fewer replicas, and as many replicas as its batch and class then need; the one that
- * lowers the cost most is taken, and of equal ones the one that leaves requests the most time, until none does. (Algorithm 2 takes a larger batch as an action that lowers no cost, for
- * what the next action may win by it. Here both are one action.)
+ * lowers the cost most is taken, and of equal ones the one that leaves requests the most time, until none does.
+ * (Algorithm 2 takes a larger batch as an action that lowers no cost, for what the next action may win by it. Here both
+ * are one action.)
  *
  * An action that was too dear before is too dear still while the other stages delay requests more than then, as they
  * mostly do. Actions are passed over by that as long as others lower the cost, and at the end every one is tried again:

@@ -196,8 +196,9 @@ export class Trials {
   }
 
   /**
-   * leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible: the
-   * sample asks for so many, or the mean rate of the load (`keepingUp`). The greedy search tries first what may save most by it; by `provedReplicas` it ends dearer on one of the examples.
+   * leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible:
+   * the sample asks for so many, or the mean rate of the load (`keepingUp`). The greedy search tries first what may
+   * save most by it; by `provedReplicas` it ends dearer on one of the examples.
    */
   leastReplicas(stage: number, option: Omit<StageOption, 'replicas'>): number {
     const key = `${stage} ${option.candidate} ${option.batch}`;

@@ -7,7 +7,10 @@ import type { Worker } from 'node:worker_threads';
  */
 const THREAD_BYTES = 2 ** 30;
 
-/** The threads that run, and what the process had reserved before the first of them: a thread reserves its part only as it begins. */
+/**
+ * The threads that run, and what the process had reserved before the first of them: a thread reserves its part only as
+ * it begins.
+ */
 let running = 0;
 let before: number | undefined;
 

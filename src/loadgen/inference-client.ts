@@ -91,7 +91,10 @@ export class InferenceClient {
     return readMetadata(properties === undefined ? json : { ...json, properties });
   }
 
-  /** configured gives what a bundle for Triton has in a model's configuration, since Triton reports no properties. It never rejects. */
+  /**
+   * configured gives what a bundle for Triton has in a model's configuration, since Triton reports no properties. It
+   * never rejects.
+   */
   private async configured(model: string): Promise<Metadata['properties']> {
     try {
       const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}/config`);

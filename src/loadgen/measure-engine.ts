@@ -51,11 +51,12 @@ const UNKNOWN_INPUT = 'inferplan-calibration';
 /**
  * measureEngine measures the engine that serves a plan, which nobody else may use meanwhile.
  *
- * Requests with an input that the model has not come as far as the ingress, which reads them whole and refuses them. How long
- * one takes alone is the time of the ingress. How many it answers each second when many come at once is its capacity, and the
- * product of both is the number of its replicas (Little's law). Requests that stages answer take longer than that by what the
- * server reports about their executions and of waiting for them, which simulations know of, and by two hops for each stage. They come
- * at a rate, since hops take longer on an engine that has something to do.
+ * Requests with an input that the model has not come as far as the ingress, which reads them whole and refuses them.
+ * How long one takes alone is the time of the ingress. How many it answers each second when many come at once is its
+ * capacity, and the product of both is the number of its replicas (Little's law). Requests that stages answer take
+ * longer than that by what the server reports about their executions and of waiting for them, which simulations know
+ * of, and by two hops for each stage. They come at a rate, since hops take longer on an engine that has something to
+ * do.
  * @throws InputError where the server reports no executions, or does not refuse or answer as it should; MissingError where it lacks
  *   the model
  */
@@ -92,7 +93,10 @@ export async function measureEngine(url: string, options: MeasureEngineOptions):
   }
 }
 
-/** ingressOf gives the replicas of an ingress that takes so long for a request alone, and a given number of requests each second. */
+/**
+ * ingressOf gives the replicas of an ingress that takes so long for a request alone, and a given number of requests
+ * each second.
+ */
 export function ingressOf(
   aloneUs: number,
   rps: number,

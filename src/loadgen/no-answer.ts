@@ -23,7 +23,10 @@ const PERHAPS_TLS = /^(UND_ERR_SOCKET|ECONNRESET|HPE_.*)$/;
 const CUT_OFF = /^(UND_ERR_SOCKET|ECONNRESET|ERR_SSL_.*CERTIFICATE.*)$/;
 const PROBE_MS = 2000;
 
-/** whyNoAnswer says why a server did not answer, and what to do. Where a plain request was cut off, it asks the port whether it speaks TLS. */
+/**
+ * whyNoAnswer says why a server did not answer, and what to do. Where a plain request was cut off, it asks the port
+ * whether it speaks TLS.
+ */
 export async function whyNoAnswer(
   url: string,
   { code = '', message }: NodeJS.ErrnoException,

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { itemAt } from '../collections/index.js';
 
 /**
- * errorIn gives the first line of what a server reports about an error as `error`, or as `detail` (FastAPI), cut to 200 characters. A
- * page for a browser tells nothing.
+ * errorIn gives the first line of what a server reports about an error as `error`, or as `detail` (FastAPI), cut to 200
+ * characters. A page for a browser tells nothing.
  */
 export function errorIn(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString();

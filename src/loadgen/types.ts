@@ -24,7 +24,10 @@ export interface LoadOptions {
   rows?: number;
   /** The priorities that requests send, drawn by their shares under the seed; by default none is sent. */
   priorities?: readonly PriorityShare[];
-  /** The latency that counts as in time; by default the model's SLO as the server states it. Without either, there is no attainment. */
+  /**
+   * The latency that counts as in time; by default the model's SLO as the server states it. Without either, there is no
+   * attainment.
+   */
   sloMs?: number;
   /** Ends the run early when aborted. Open requests then count as cancelled. */
   signal?: AbortSignal;

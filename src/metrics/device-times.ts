@@ -1,4 +1,7 @@
-/** DeviceTimes has the shares of the time of devices in which they only executed, only loaded, did both, or neither. All sum to 1. */
+/**
+ * DeviceTimes has the shares of the time of devices in which they only executed, only loaded, did both, or neither. All
+ * sum to 1.
+ */
 export interface DeviceTimes {
   readonly executing: number;
   readonly loading: number;
@@ -37,8 +40,8 @@ export class DeviceTimeFold {
   }
 
   /**
-   * times gives the shares of the time of some devices, from 0 to `endNs`, at or behind which nothing was reported. Where that is 0 they
-   * were idle.
+   * times gives the shares of the time of some devices, from 0 to `endNs`, at or behind which nothing was reported.
+   * Where that is 0 they were idle.
    */
   times(endNs: number, devices: readonly number[]): DeviceTimes {
     const ofState = (state: number): number => {

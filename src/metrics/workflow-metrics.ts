@@ -12,7 +12,10 @@ export interface WorkflowShape
   readonly exact?: boolean;
 }
 
-/** WorkflowRequestFigures says how the requests of a workflow ended, or of all. A request that is never late is in time once answered. */
+/**
+ * WorkflowRequestFigures says how the requests of a workflow ended, or of all. A request that is never late is in time
+ * once answered.
+ */
 export type WorkflowRequestFigures = Omit<RequestFigures, 'invalidRate' | 'splitMs'>;
 
 /** ComponentFigures says what devices of a class executed of a component, and how often they loaded and evicted it. */

@@ -22,11 +22,12 @@ import {
 } from './tables/index.js';
 
 /**
- * infeasibility says in sentences, and as codes with their figures, why there is no plan. Models whose weights or fastest pipeline rule a plan out get
- * reasons of their own, and for a short SLO also one per class that holds the whole model. If there is no such model,
- * one reason says that the GPUs are too few; with `reach`, the LP's bound, it gives the share of the rates that can be
- * served. `smallestFeasibleSloMs` has an entry per model, that of its fastest pipeline with one batch size; it is
- * undefined where the weights fit nowhere or no batch can fill. It is a lower bound: memory is checked only in sum over the partitions.
+ * infeasibility says in sentences, and as codes with their figures, why there is no plan. Models whose weights or
+ * fastest pipeline rule a plan out get reasons of their own, and for a short SLO also one per class that holds the
+ * whole model. If there is no such model, one reason says that the GPUs are too few; with `reach`, the LP's bound, it
+ * gives the share of the rates that can be served. `smallestFeasibleSloMs` has an entry per model, that of its fastest
+ * pipeline with one batch size; it is undefined where the weights fit nowhere or no batch can fill. It is a lower
+ * bound: memory is checked only in sum over the partitions.
  */
 export function infeasibility(
   problem: PooledProblem,

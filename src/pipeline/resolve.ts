@@ -188,7 +188,10 @@ function methodFaults({ planner, stages, shared, load }: PipelineSpec): Fault[] 
   }
 }
 
-/** drawsFaults refuses draws that are all the same: the load is a trace of arrivals for one application, and no edge is taken by chance. */
+/**
+ * drawsFaults refuses draws that are all the same: the load is a trace of arrivals for one application, and no edge is
+ * taken by chance.
+ */
 export function drawsFaults(
   { planner: { draws = 1 } = {}, stages, applications = [] }: PipelineSpec,
   { traceKind }: Pick<PipelineFiles, 'traceKind'>,

@@ -86,7 +86,10 @@ export interface PlanOf<K extends PlanKind> {
   diff(before: PlanFile<K>, after: PlanFile<K>): ToldDifference;
 }
 
-/** StagePlanOf says what a plan of stages is besides: its routes are known, each of its applications has an SLO, and tensors join its parts. */
+/**
+ * StagePlanOf says what a plan of stages is besides: its routes are known, each of its applications has an SLO, and
+ * tensors join its parts.
+ */
 export interface StagePlanOf<K extends StagePlanKind> extends PlanOf<K> {
   applications(plan: PlanFile<K>): readonly TimedApplication[];
   topology(plan: PlanFile<K>, options?: TopologyOptions): StageTopology;
@@ -190,8 +193,8 @@ export interface PlanWorld {
  * LoadOfPlan is a load that a plan knows.
  * - held: the runs that confirmed what it promises.
  * - drawn: the load that it was planned for, drawn by a process.
- * - trace: the trace that it was planned for, by its path from the plan, or a window of it. With `groups`, the functions that the trace
- *   counts are dealt to this many applications in turn.
+ * - trace: the trace that it was planned for, by its path from the plan, or a window of it. With `groups`, the
+ *   functions that the trace counts are dealt to this many applications in turn.
  */
 export type LoadOfPlan =
   | { readonly kind: 'held'; readonly runs: Pick<HoldRuns, 'arrivals' | 'cv' | 'durationS' | 'warmUp'> }

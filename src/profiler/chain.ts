@@ -39,8 +39,8 @@ export interface Chain {
 /**
  * extractChain writes every block as an ONNX file of its own, runs them one after another on one request, and compares
  * the outputs with those of the whole model: with graph optimizations off, and with all of them, as in serving. The
- * folder appears whole or not at all. An existing folder is replaced only where it holds nothing but blocks' files (`<number>.onnx`, `<number>.onnx.data`).
- * With boundary `float16` the difference is what rounding at the cuts changes.
+ * folder appears whole or not at all. An existing folder is replaced only where it holds nothing but blocks' files
+ * (`<number>.onnx`, `<number>.onnx.data`). With boundary `float16` the difference is what rounding at the cuts changes.
  * @param ends exclusive layer index of each block
  * @throws InputError where the folder holds other files or its parent is missing, memory ran out, or ONNX Runtime
  *   failed; MissingError where the device or external data is missing; the signal's reason on abort

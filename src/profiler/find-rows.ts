@@ -36,8 +36,9 @@ export function tensorsToKnow(bound: BoundModel, live: readonly string[]): strin
 }
 
 /**
- * judgeRows follows the rows of a batch by the rules, with shapes that were seen. Where no rule knows a node, it looks whether two requests' values stand in a row there. If any node was unknown, the model is
- * also run on requests of many kinds.
+ * judgeRows follows the rows of a batch by the rules, with shapes that were seen. Where no rule knows a node, it looks
+ * whether two requests' values stand in a row there. If any node was unknown, the model is also run on requests of many
+ * kinds.
  */
 export async function judgeRows(trial: Trial, bound: BoundModel, options: JudgeOptions): Promise<RowsJudged> {
   const { shaped, batch } = bound;

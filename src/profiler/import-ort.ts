@@ -7,10 +7,11 @@ import { figureOf } from './statistics.js';
 const MOST_US = 24 * 3600 * 1e6;
 
 /**
- * importOrtProfile makes a profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class,
- * virtual size and batch size. The latency is the median of the `model_run` events without the first, which is cold: it
- * allocates memory and takes several times as long as those after it. So a file of one run is refused. Profiling makes runs longer, by 10 to 30 % for convolutional networks and by more for many small nodes.
- * Nodes carry the optimizer's names, so the profile has no layers.
+ * importOrtProfile makes a profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class, virtual
+ * size and batch size. The latency is the median of the `model_run` events without the first, which is cold: it
+ * allocates memory and takes several times as long as those after it. So a file of one run is refused. Profiling makes
+ * runs longer, by 10 to 30 % for convolutional networks and by more for many small nodes. Nodes carry the optimizer's
+ * names, so the profile has no layers.
  *
  * Cells without a file are null, and `measurement.complete` is then false.
  * @throws InputError with the first faults of every file

@@ -6,9 +6,9 @@ const OWNER = Symbol('run');
 type Owned = Promise<unknown> & { [OWNER]?: number };
 
 /**
- * Attribution knows which run each continuation belongs to, also where runs wait for promises that others settle, and writes it into
- * the heartbeat before the continuation is resumed: whoever finds the thread stuck reads there whose fault it is. V8's promise hooks tell
- * it, which cost a third of what an await takes. It can be made once in a thread.
+ * Attribution knows which run each continuation belongs to, also where runs wait for promises that others settle, and
+ * writes it into the heartbeat before the continuation is resumed: whoever finds the thread stuck reads there whose
+ * fault it is. V8's promise hooks tell it, which cost a third of what an await takes. It can be made once in a thread.
  */
 export class Attribution {
   private run = NO_RUN;

@@ -22,7 +22,10 @@ const ARRAYS = {
 /** DATATYPES lists the datatypes that tensors of programs may have. */
 export const DATATYPES: readonly string[] = [...Object.keys(ARRAYS), TEXT];
 
-/** tensorCopy gives a tensor with elements of its own, in no more memory than they take; undefined where its array is not that of its datatype. */
+/**
+ * tensorCopy gives a tensor with elements of its own, in no more memory than they take; undefined where its array is
+ * not that of its datatype.
+ */
 export function tensorCopy({ datatype, shape, data }: ProgramTensor): ProgramTensor | undefined {
   const copy = copiedData(datatype, data);
   return copy && { datatype, shape: [...shape], data: copy };

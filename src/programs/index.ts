@@ -2,10 +2,11 @@
  * This room runs the programs of workflows: modules of JavaScript that call components as they go, each application in a thread of
  * its own.
  *
- * In go the path of a module, the components that there are, requests one row at a time, and the values that programs read. Out come
- * the calls that programs make, what they want to read, and how each run ends; and, of what a program did, a recorded run. It executes
- * no component, schedules nothing and keeps no request: its driver does. Start reading at `program-host.ts`, and at `program-worker.ts`
- * for the inside of the thread; `program.ts` has the types for those who write programs.
+ * In go the path of a module, the components that there are, requests one row at a time, and the values that programs
+ * read. Out come the calls that programs make, what they want to read, and how each run ends; and, of what a program
+ * did, a recorded run. It executes no component, schedules nothing and keeps no request: its driver does. Start reading
+ * at `program-host.ts`, and at `program-worker.ts` for the inside of the thread; `program.ts` has the types for those
+ * who write programs.
  */
 
 export type { ProgramClock } from './clock.js';

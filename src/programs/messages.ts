@@ -31,12 +31,16 @@ export interface ProgramFailure {
 }
 
 /**
- * FailureReason is `program-error` where the program threw or made a mistake, `program-stuck` where it went on for ever or waits for
- * nothing, `program-limit` where it took more than it may, and `program-not-deterministic` where it did something else when it was replayed.
+ * FailureReason is `program-error` where the program threw or made a mistake, `program-stuck` where it went on for ever
+ * or waits for nothing, `program-limit` where it took more than it may, and `program-not-deterministic` where it did
+ * something else when it was replayed.
  */
 export type FailureReason = 'program-error' | 'program-stuck' | 'program-limit' | 'program-not-deterministic';
 
-/** ProgramResult is what a program returned: each output by name, as a value or where it comes from, and the names of those that were not made. */
+/**
+ * ProgramResult is what a program returned: each output by name, as a value or where it comes from, and the names of
+ * those that were not made.
+ */
 export interface ProgramResult {
   readonly outputs: Readonly<Record<string, ProgramTensor | SourceName>>;
   readonly notTaken: readonly string[];

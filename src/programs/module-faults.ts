@@ -1,7 +1,10 @@
 import type { Fault } from '../formats/index.js';
 import { DATATYPES } from './datatypes.js';
 
-/** moduleFaults finds everything that keeps a module from being a program. The places of faults are JSON pointers into its exports. */
+/**
+ * moduleFaults finds everything that keeps a module from being a program. The places of faults are JSON pointers into
+ * its exports.
+ */
 export function moduleFaults(module: Readonly<Record<string, unknown>>): Fault[] {
   return [
     ...tensorListFaults(module.inputs, 'inputs'),

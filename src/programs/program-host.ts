@@ -22,8 +22,8 @@ import { type LostThread, ProgramThread } from './program-thread.js';
 import type { RecordedProgramCall } from './recorded-run.js';
 
 /**
- * ProgramDriver hears what programs do, and answers what they want by `ProgramHost.give`. Runs are named by the numbers with which it
- * began them.
+ * ProgramDriver hears what programs do, and answers what they want by `ProgramHost.give`. Runs are named by the numbers
+ * with which it began them.
  */
 export interface ProgramDriver {
   /** called reports that a run calls a component. */
@@ -130,8 +130,8 @@ export class ProgramHost {
   }
 
   /**
-   * give hands in the values of a source that was `wanted`. They are kept as long as the run goes on: nobody may change them. It does
-   * nothing where the run has ended.
+   * give hands in the values of a source that was `wanted`. They are kept as long as the run goes on: nobody may change
+   * them. It does nothing where the run has ended.
    */
   give(run: number, source: SourceName, tensor: ProgramTensor): void {
     const open = this.find(run);

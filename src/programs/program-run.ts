@@ -41,7 +41,10 @@ interface Read {
   settle: ((tensor: ProgramTensor) => void) | undefined;
 }
 
-/** ProgramRun is a run of a program in its thread: it gives the program its handles, and reports what the program does with them. */
+/**
+ * ProgramRun is a run of a program in its thread: it gives the program its handles, and reports what the program does
+ * with them.
+ */
 export class ProgramRun {
   private readonly sources = new ProgramSources();
   private readonly reads = new Map<string, Read>();
@@ -94,7 +97,10 @@ export class ProgramRun {
     read.settle = undefined;
   }
 
-  /** settle ends the run where nothing that will be handed in can resume it. It is called when nothing of it is left to be executed. */
+  /**
+   * settle ends the run where nothing that will be handed in can resume it. It is called when nothing of it is left to
+   * be executed.
+   */
   settle(): void {
     if (this.awaited > 0) return;
     this.fail(

@@ -39,7 +39,10 @@ export interface ThreadListener {
   printed(text: string): void;
 }
 
-/** ProgramThread is the outer end of a program's thread: it sends events, hears answers in their order, and notices when none come. */
+/**
+ * ProgramThread is the outer end of a program's thread: it sends events, hears answers in their order, and notices when
+ * none come.
+ */
 export class ProgramThread {
   private readonly worker: Worker;
   private readonly beat = new Int32Array(new SharedArrayBuffer(Object.keys(Beat).length * 4));
@@ -87,8 +90,8 @@ export class ProgramThread {
   }
 
   /**
-   * watch looks whether the thread goes on. Each look counts for the time that lies between two by plan, however late it comes, since
-   * a machine that keeps the watcher from its work also keeps the thread.
+   * watch looks whether the thread goes on. Each look counts for the time that lies between two by plan, however late
+   * it comes, since a machine that keeps the watcher from its work also keeps the thread.
    */
   watch(sinceMs: number): void {
     const isBusy = !this.loaded || this.unanswered.length > 0;

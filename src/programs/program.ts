@@ -1,9 +1,12 @@
 /**
- * Types for those who write programs of workflows, as `inferplan/program`. There is nothing here to be loaded: what a program needs is
- * handed to it. docs/programs.md says how one is written.
+ * Types for those who write programs of workflows, as `inferplan/program`. There is nothing here to be loaded: what a
+ * program needs is handed to it. docs/programs.md says how one is written.
  */
 
-/** DataOf names the datatypes of the Open Inference Protocol, each with the array that holds its elements. FP16 is the 16 bits of each. */
+/**
+ * DataOf names the datatypes of the Open Inference Protocol, each with the array that holds its elements. FP16 is the
+ * 16 bits of each.
+ */
 export interface DataOf {
   BOOL: Uint8Array;
   UINT8: Uint8Array;
@@ -23,7 +26,10 @@ export interface DataOf {
 /** Datatype is a datatype of the Open Inference Protocol. */
 export type Datatype = keyof DataOf;
 
-/** TensorMetadata describes a tensor as the Open Inference Protocol does. A size of −1 is free; as the first it is that of the rows. */
+/**
+ * TensorMetadata describes a tensor as the Open Inference Protocol does. A size of −1 is free; as the first it is that
+ * of the rows.
+ */
 export interface TensorMetadata {
   readonly name: string;
   readonly datatype: Datatype;
@@ -38,8 +44,8 @@ export interface ProgramTensor<D extends Datatype = Datatype> {
 }
 
 /**
- * TensorSource stands for a tensor that may not exist yet: an output of a call, or an input of the request. It is passed on to calls, or
- * returned, without its values coming to the program.
+ * TensorSource stands for a tensor that may not exist yet: an output of a call, or an input of the request. It is
+ * passed on to calls, or returned, without its values coming to the program.
  */
 export interface TensorSource {
   /** The name of the output or input. */

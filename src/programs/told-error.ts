@@ -5,7 +5,10 @@ const MOST_LETTERS = 1000;
 
 /** The first place in a stack that is a file: frames of Node itself, such as node:internal, have other addresses. */
 const FRAME = /\(?(file:\/\/[^\s)]+):(\d+):(\d+)\)?$/m;
-/** toldError says what was thrown, and where: `TypeError: x is not a function (chat.mjs:12)`. It takes anything, since anything can be thrown. */
+/**
+ * toldError says what was thrown, and where: `TypeError: x is not a function (chat.mjs:12)`. It takes anything, since
+ * anything can be thrown.
+ */
 export function toldError(thrown: unknown): string {
   try {
     if (!(thrown instanceof Error)) return cut(`threw ${thrownText(thrown)}`);
@@ -15,7 +18,10 @@ export function toldError(thrown: unknown): string {
   }
 }
 
-/** placeOf says where an error was made, as ` (chat.mjs:12)`: the file without its folder, and the line. It is empty where that is not known. */
+/**
+ * placeOf says where an error was made, as ` (chat.mjs:12)`: the file without its folder, and the line. It is empty
+ * where that is not known.
+ */
 export function placeOf(error: Error): string {
   return placeText(FRAME.exec(String(error.stack)));
 }
@@ -24,8 +30,9 @@ export function placeOf(error: Error): string {
 const CHECKED = /^(\S+):(\d+)$/m;
 
 /**
- * syntaxPlace says where a file is no JavaScript, as `placeOf` does. An error of the syntax does not tell its place, so that another
- * process of Node is asked, which takes 50 ms. It is empty where the file is right, as where one that it imports is not.
+ * syntaxPlace says where a file is no JavaScript, as `placeOf` does. An error of the syntax does not tell its place, so
+ * that another process of Node is asked, which takes 50 ms. It is empty where the file is right, as where one that it
+ * imports is not.
  */
 export function syntaxPlace(path: string): string {
   const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });

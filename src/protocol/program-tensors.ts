@@ -29,8 +29,8 @@ function calledTensor({ name, dtype, shape, batchAxis, variableAxes = [] }: Tens
 }
 
 /**
- * sentFace describes what clients send to a program and get, as models have it: the first size is that of the rows where it is free, and
- * others that are free depend on the data.
+ * sentFace describes what clients send to a program and get, as models have it: the first size is that of the rows
+ * where it is free, and others that are free depend on the data.
  */
 export function sentFace({ inputs, outputs }: CalledFace): { inputs: TensorSpec[]; outputs: TensorSpec[] } {
   return { inputs: inputs.map(sentTensor), outputs: outputs.map(sentTensor) };
@@ -48,8 +48,8 @@ function sentTensor({ name, datatype, shape }: TensorMetadata): TensorSpec {
 }
 
 /**
- * callFaults says why programs cannot call a component with such tensors: a tensor is of a type that cannot be sent, or its rows are not
- * what its first axis counts.
+ * callFaults says why programs cannot call a component with such tensors: a tensor is of a type that cannot be sent, or
+ * its rows are not what its first axis counts.
  */
 export function callFaults({ inputs, outputs }: SpecifiedFace): string[] {
   return [...inputs, ...outputs].flatMap(({ name, dtype, shape, batchAxis }) => {

@@ -206,7 +206,10 @@ class RecordReader {
     return faults.length > 0 ? { faults } : { samples: count, models, correct, certainty };
   }
 
-  /** unlikeStarts finds models whose samples count from another number than those of the first, which explains all that is missing. */
+  /**
+   * unlikeStarts finds models whose samples count from another number than those of the first, which explains all that
+   * is missing.
+   */
   private unlikeStarts(models: readonly string[]): Fault[] {
     if (!this.faults.has('missing') || REFUSED.some((sort) => this.faults.has(sort))) return [];
     const leastOf = (model: string): number => {

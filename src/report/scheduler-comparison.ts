@@ -86,7 +86,10 @@ export function comparedTable(comparison: SchedulerComparison): Table {
   };
 }
 
-/** applicationsTable has the figures of each application, where several share their stages: a row for each scheduler and application. */
+/**
+ * applicationsTable has the figures of each application, where several share their stages: a row for each scheduler and
+ * application.
+ */
 function applicationsTable(comparison: SchedulerComparison): Table {
   return {
     columns: ['scheduler', 'application', 'attainment', 'dropped', 'in time/s', 'p50 ms', 'p99 ms'],

@@ -9,7 +9,10 @@ import type { HttpServers } from './http-servers.js';
 export interface ConnectionLimits {
   /** The most connections that are open at once. Others are closed as they come. */
   readonly most: number;
-  /** How long a client may take to send a request, from its connection or the last request on, and may read nothing of an answer. */
+  /**
+   * How long a client may take to send a request, from its connection or the last request on, and may read nothing of
+   * an answer.
+   */
   readonly timeoutMs: number;
 }
 

@@ -35,8 +35,8 @@ export interface CoreTurnsOptions {
 }
 
 /**
- * CoreTurns is the clock of a core that is driven in real time: it lets the core decide once per turn of the event loop, after all events
- * of the turn, and wakes it when it asks to be woken.
+ * CoreTurns is the clock of a core that is driven in real time: it lets the core decide once per turn of the event
+ * loop, after all events of the turn, and wakes it when it asks to be woken.
  */
 export class CoreTurns {
   private readonly clock: TurnsClock;

@@ -87,7 +87,10 @@ export function planDevices(
   return plans.map((plan, i) => ({ ...plan, cores: threads[i] === 0 ? undefined : cores[i] }));
 }
 
-/** firstId is the device id of the first GPU of a class: that of the profile, or the first that a part of a plan is given, as in a container. */
+/**
+ * firstId is the device id of the first GPU of a class: that of the profile, or the first that a part of a plan is
+ * given, as in a container.
+ */
 function firstId({ deviceId = 0 }: BundledDevice, isPart: true | undefined): number {
   return isPart ? 0 : deviceId;
 }
@@ -119,7 +122,8 @@ interface Loaded {
 export type UpReason = 'start' | 'activation' | 'restart';
 
 /**
- * DeviceEvents hears of a device. `up` is called after every start, with its reason, and `restarted` after those that followed a `down`;
+ * DeviceEvents hears of a device. `up` is called after every start, with its reason, and `restarted` after those that
+ * followed a `down`;
  * `failed` is called when it could not be started again, once for each reason in a row, and `off` once it has ended
  * because it was closed. `hangs` is called when an execution takes much longer than it should, with the time that it has
  * taken so far, and `hangsNoMore` when it has ended after all, by

@@ -1,6 +1,9 @@
 import { type Bundle, type Fault, fault } from '../formats/index.js';
 
-/** manifestFaults finds what a manifest says twice: a model, a partition, a stage, a component, a program, or a tensor of one of them. */
+/**
+ * manifestFaults finds what a manifest says twice: a model, a partition, a stage, a component, a program, or a tensor
+ * of one of them.
+ */
 export function* manifestFaults({
   models,
   partitions,

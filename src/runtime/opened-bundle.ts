@@ -90,8 +90,8 @@ export async function openBundle(
 }
 
 /**
- * openStages checks that the parts of a bundle that was read are those of its plan. The topology has no transfers, because one process
- * holds all tensors.
+ * openStages checks that the parts of a bundle that was read are those of its plan. The topology has no transfers,
+ * because one process holds all tensors.
  * @throws InputError with every fault of their contents
  */
 export async function openStages(

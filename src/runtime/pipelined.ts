@@ -19,9 +19,10 @@ interface Line {
 }
 
 /**
- * PipelinedRequests begins the requests that a client sends in a row without waiting for answers: four at a time, and one more in a
- * turn of the event loop in which one was answered, so that other clients are answered in between, and a client that reads nothing has
- * four answers waiting at most. Where more than 100 others wait, the connection is closed.
+ * PipelinedRequests begins the requests that a client sends in a row without waiting for answers: four at a time, and
+ * one more in a turn of the event loop in which one was answered, so that other clients are answered in between, and a
+ * client that reads nothing has four answers waiting at most. Where more than 100 others wait, the connection is
+ * closed.
  */
 export class PipelinedRequests {
   private readonly lines = new WeakMap<Socket, Line>();

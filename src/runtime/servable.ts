@@ -27,7 +27,10 @@ import type { ServeEvent, ServeOptions } from './types.js';
 import { openWorkflows } from './workflow/opened-workflows.js';
 import { WorkflowEngine } from './workflow/workflow-engine.js';
 
-/** ServingEngine runs a bundle whatever its plan and the protocol of its clients: its devices, the driver of them, and its counters. */
+/**
+ * ServingEngine runs a bundle whatever its plan and the protocol of its clients: its devices, the driver of them, and
+ * its counters.
+ */
 export interface ServingEngine {
   /** Where fronts call in. */
   readonly intake: Intake;
@@ -115,7 +118,10 @@ export async function checkBundle(folder: string, verb: string): Promise<Checked
   return (await openServable(folder, { task: `${verb} ${folder}` })).bundle;
 }
 
-/** opensOf gives how a plan of its kind is opened. The cast is where the compiler cannot see that a plan and its entry are of one kind. */
+/**
+ * opensOf gives how a plan of its kind is opened. The cast is where the compiler cannot see that a plan and its entry
+ * are of one kind.
+ */
 function opensOf<K extends PlanKind>({ kind }: { readonly kind: K }): Opens<K> {
   return SERVED[kind] as Opens<K>;
 }
@@ -157,7 +163,8 @@ async function servedWorkflows(
 
 /**
  * workflowScheduler finds the scheduler that serves workflows, and what differs from its own policy.
- * @throws InputError where there is none of that name, or it does not have choices, or a tuner is asked for, which these do not take
+ * @throws InputError where there is none of that name, or it does not have choices, or a tuner is asked for, which
+ *   these do not take
  */
 function workflowScheduler(
   { scheduler, policy = [], tuner }: AskedScheduler,

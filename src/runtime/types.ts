@@ -51,8 +51,9 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
   /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
   /**
-   * onLog is called when a device has loaded its model, is activated or retired, comes up or goes down, when a batch fails, and when the server
-   * is ready, drains or has closed. Before it is ready, `crowded` says where the devices leave too little of the host.
+   * onLog is called when a device has loaded its model, is activated or retired, comes up or goes down, when a batch
+   * fails, and when the server is ready, drains or has closed. Before it is ready, `crowded` says where the devices
+   * leave too little of the host.
    */
   onLog?: (event: ServeEvent) => void;
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
@@ -85,7 +86,10 @@ export type ServeEvent =
   | { kind: 'loadStrayed'; share: number }
   | { kind: 'draining'; pending: number }
   | { kind: 'drainTimedOut'; requests: number; ms: number }
-  /** `unsent` counts answers that could not be sent, and `crossed` requests that came as the server closed, which no outcome counts. */
+  /**
+   * `unsent` counts answers that could not be sent, and `crossed` requests that came as the server closed, which no
+   * outcome counts.
+   */
   | { kind: 'closed'; outcomes: EndedRequests; unsent: number; crossed: number };
 
 /** RunningServer is a server that answers requests until it is closed. */

@@ -1,6 +1,6 @@
 /**
- * This room runs sample requests through the models of a pipeline, and counts what their verdicts choose, or through the program of a
- * workflow, and records what it calls.
+ * This room runs sample requests through the models of a pipeline, and counts what their verdicts choose, or through
+ * the program of a workflow, and records what it calls.
  *
  * Files of requests and the stages of a spec go in; scale factors and probabilities with their confidence intervals come
  * out, or the verdicts themselves. Rows are fed, and verdicts read, by the code that serves them. The room measures no

@@ -54,8 +54,8 @@ export interface RecordedSamples {
 }
 
 /**
- * RunRecorder runs the program of a workflow on sample requests, with the models of the components that it calls, and records what it
- * did. Requests run one after the other, each call alone, as in a server with nothing else to do.
+ * RunRecorder runs the program of a workflow on sample requests, with the models of the components that it calls, and
+ * records what it did. Requests run one after the other, each call alone, as in a server with nothing else to do.
  */
 export class RunRecorder {
   private constructor(

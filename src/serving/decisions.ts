@@ -49,8 +49,8 @@ export const Decision = {
    */
   fetch: 12,
   /**
-   * The output of a task leaves a device that has no room for it: a = device, b = the task, c = 1 where it moves to the front, and 0
-   * where it lies elsewhere too.
+   * The output of a task leaves a device that has no room for it: a = device, b = the task, c = 1 where it moves to the
+   * front, and 0 where it lies elsewhere too.
    */
   spill: 13,
 } as const;

@@ -37,11 +37,15 @@ const HEARD_OF_WORKFLOWS = [
 const WORDS = [...HEARD, ...HEARD_OF_WORKFLOWS];
 type Heard = (typeof WORDS)[number];
 /**
- * A method of a core takes numbers, `executed` a list of verdicts or bytes besides, and `submitted` a call: a log holds these one by one.
+ * A method of a core takes numbers, `executed` a list of verdicts or bytes besides, and `submitted` a call: a log holds
+ * these one by one.
  */
 type Told = number | ArrayLike<number> | SubmittedCall;
 type Method = (...told: Told[]) => unknown;
-/** The number of arguments of `executed` before the verdicts, of `arrived` before the weight, and of `submitted` before the call. */
+/**
+ * The number of arguments of `executed` before the verdicts, of `arrived` before the weight, and of `submitted` before
+ * the call.
+ */
 const BEFORE_VERDICTS = 4;
 const BEFORE_WEIGHT = 4;
 const BEFORE_CALL = 2;

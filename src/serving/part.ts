@@ -20,8 +20,9 @@ export interface TopologyPart {
 }
 
 /**
- * topologyPartOf gives what the devices for which `isHere` holds serve by themselves: the routes all of whose pools have one of them
- * in use, and of gears all or nothing. Rates are those of the pools' devices that are here. Its cost is linear in the topology.
+ * topologyPartOf gives what the devices for which `isHere` holds serve by themselves: the routes all of whose pools
+ * have one of them in use, and of gears all or nothing. Rates are those of the pools' devices that are here. Its cost
+ * is linear in the topology.
  * @param isHere says of a device by its place in the topology
  */
 export function topologyPartOf(

@@ -94,7 +94,8 @@ export function absentChoices(
 }
 
 /**
- * chosenWorkflowPolicy finds what choices change of the policy of a scheduler of workflows. They are checked by the schema of policy files.
+ * chosenWorkflowPolicy finds what choices change of the policy of a scheduler of workflows. They are checked by the
+ * schema of policy files.
  * @param told where every fault is added; the result is only to be used if there is none
  */
 export function chosenWorkflowPolicy(

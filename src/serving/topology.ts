@@ -27,8 +27,8 @@ export interface StageTopology extends Topology {
 }
 
 /**
- * Routes says how tasks go on from pool to pool: by stages, or of a workflow as its program calls components, so that no pool leads to
- * another.
+ * Routes says how tasks go on from pool to pool: by stages, or of a workflow as its program calls components, so that
+ * no pool leads to another.
  */
 export type Routes = StageRoutes | { readonly kind: 'workflow' };
 

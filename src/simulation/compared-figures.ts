@@ -85,8 +85,8 @@ export function rowFigures(
 }
 
 /**
- * weightedOver gives the share of weight that was lost, over runs; nothing where nothing weighs requests. Where none was lost, as much
- * may be lost as of that many requests that all weigh as much as the heaviest.
+ * weightedOver gives the share of weight that was lost, over runs; nothing where nothing weighs requests. Where none
+ * was lost, as much may be lost as of that many requests that all weigh as much as the heaviest.
  */
 function weightedOver(runs: readonly ComparedRun[]): Pick<RowFigures, 'weightedDropRate'> {
   const weighed = runs.flatMap((run) => run.weighed ?? []);

@@ -89,7 +89,10 @@ export interface SimulationRun {
   readonly complete: boolean;
   /** The GPU seconds for which the devices of each class were in use (plannedClasses); of pipelines only. */
   readonly usedGpuS?: readonly number[];
-  /** The time from the beginning to the end of the load and of the last request, over which devices were in use; of pipelines only. */
+  /**
+   * The time from the beginning to the end of the load and of the last request, over which devices were in use; of
+   * pipelines only.
+   */
   readonly usedForS?: number;
   readonly timeline?: WrittenTimeline;
   /** How the requests of a gear plan were answered. */

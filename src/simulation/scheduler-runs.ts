@@ -19,8 +19,8 @@ export interface RunsJobs<Job, Run> {
 export type RunTable<Run> = readonly (readonly (Run | undefined)[])[];
 
 /**
- * runSchedulers runs every scheduler with every seed, seed by seed, so that after an abort most seeds are done for all schedulers or for
- * none. It closes the pool.
+ * runSchedulers runs every scheduler with every seed, seed by seed, so that after an abort most seeds are done for all
+ * schedulers or for none. It closes the pool.
  */
 export async function runSchedulers<Scheduler, Job, Run extends { readonly complete: boolean }>(
   pool: RunsJobs<Job, Run>,

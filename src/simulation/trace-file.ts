@@ -19,7 +19,10 @@ export interface TraceFileOptions extends TraceSpan {
   readonly groups?: number | undefined;
 }
 
-/** TraceRead is a trace that was read, and by group what comes of it, where groups were asked for and the trace counts functions. */
+/**
+ * TraceRead is a trace that was read, and by group what comes of it, where groups were asked for and the trace counts
+ * functions.
+ */
 export interface TraceRead {
   readonly trace: Trace;
   readonly grouped?: readonly Trace[];

@@ -1,8 +1,9 @@
 /**
  * The room `simulator` is the virtual driver: it runs a serving core against virtual devices and links in virtual time.
  *
- * In go a topology, a core and arrivals. Out come a summary and, to observers, every event. The room has no clock, reads no files and draws no random numbers of its own. The room `metrics`
- * gives figures their meaning, and the caller chooses the core.
+ * In go a topology, a core and arrivals. Out come a summary and, to observers, every event. The room has no clock,
+ * reads no files and draws no random numbers of its own. The room `metrics` gives figures their meaning, and the caller
+ * chooses the core.
  *
  * Start with `simulate.ts`, then `virtual-driver.ts` for the order of events within an instant.
  */

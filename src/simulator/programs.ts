@@ -17,7 +17,10 @@ export interface RecordedCall {
 export interface RecordedRun {
   readonly requestBytes: number;
   readonly calls: readonly RecordedCall[];
-  /** The calls whose outputs the program read or returned; where absent, those that a call came after, and those that nothing took. */
+  /**
+   * The calls whose outputs the program read or returned; where absent, those that a call came after, and those that
+   * nothing took.
+   */
   readonly reads?: readonly number[];
 }
 
@@ -28,7 +31,10 @@ export interface RecordedRun {
 export class ReplayedProgram {
   /** The task of each call that was made, NONE of the others. */
   readonly tasks: Int32Array;
-  /** For each call, how many reads and calls it still waits for, the calls that wait for a read of its output, and those that take it. */
+  /**
+   * For each call, how many reads and calls it still waits for, the calls that wait for a read of its output, and those
+   * that take it.
+   */
   private readonly waitsFor: Int32Array;
   private readonly waiting: readonly number[][];
   private readonly takers: readonly number[][];

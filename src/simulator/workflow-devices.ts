@@ -26,8 +26,8 @@ export interface WorkflowDevicesOptions {
 }
 
 /**
- * WorkflowDevices lets devices execute and load. A device executes one batch and loads one component at a time. The disk of a server
- * gives one component at a time.
+ * WorkflowDevices lets devices execute and load. A device executes one batch and loads one component at a time. The
+ * disk of a server gives one component at a time.
  */
 export class WorkflowDevices {
   private readonly running: Int32Array;

@@ -29,7 +29,10 @@ const OutcomeCode = SharedOutcomeCode;
 const WorkflowEvent = SharedWorkflowEvent;
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Requests are taken to wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
+/**
+ * Requests are taken to wait for ever where the core was woken so often, and for so long, while nothing else happened
+ * and nothing else is to come.
+ */
 const MOST_IDLE_WAKES = 100;
 const LONGEST_IDLE_NS = 3600e9;
 const NO_GUESSES: GuessCounts = { made: 0, right: 0, rightComponents: 0 };
@@ -85,8 +88,8 @@ export interface WorkflowSummary {
 }
 
 /**
- * WorkflowDriver drives a core of dynamic workflows in virtual time: it replays recorded programs, and lets devices execute, load and
- * fetch, as WorkflowPrograms, WorkflowDevices and WorkflowLinks say.
+ * WorkflowDriver drives a core of dynamic workflows in virtual time: it replays recorded programs, and lets devices
+ * execute, load and fetch, as WorkflowPrograms, WorkflowDevices and WorkflowLinks say.
  */
 export class WorkflowDriver {
   private readonly events = new EventQueue();

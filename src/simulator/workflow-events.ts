@@ -1,6 +1,6 @@
 /**
- * WorkflowEvent numbers the kinds of events of workflows by their priorities: what ends at an instant is reported before what a program does
- * then.
+ * WorkflowEvent numbers the kinds of events of workflows by their priorities: what ends at an instant is reported
+ * before what a program does then.
  */
 export const WorkflowEvent = {
   fetchEnds: 0,

@@ -85,8 +85,8 @@ export class WorkflowPrograms {
   }
 
   /**
-   * makeAll makes calls that nothing keeps a program from any more, and those that follow from them at once, in the order of the run.
-   * Where a program thinks before a call, it is made after that.
+   * makeAll makes calls that nothing keeps a program from any more, and those that follow from them at once, in the
+   * order of the run. Where a program thinks before a call, it is made after that.
    */
   private makeAll(at: number, program: ReplayedProgram, released: readonly number[]): void {
     // The calls to be made now, the first one last.

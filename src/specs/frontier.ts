@@ -11,10 +11,10 @@ interface Priced {
 }
 
 /**
- * withFrontier gives the rows with `frontier`, which says whether a row is on the frontier of its SLOs and margin. Plans
- * that maximise throughput are compared by the objective's value, those of cascades by accuracy or latency where that was
- * made best; of those that meet the same at least cost only the cheapest is on it. A row without a cost, or alone at its SLOs and margin, gets no
- * mark.
+ * withFrontier gives the rows with `frontier`, which says whether a row is on the frontier of its SLOs and margin.
+ * Plans that maximise throughput are compared by the objective's value, those of cascades by accuracy or latency where
+ * that was made best; of those that meet the same at least cost only the cheapest is on it. A row without a cost, or
+ * alone at its SLOs and margin, gets no mark.
  */
 export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
   const groups = new Map<string, CompareRow[]>();

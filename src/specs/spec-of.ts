@@ -108,7 +108,10 @@ export interface PlanMissing {
   readonly explanation?: InfeasibilityExplanation;
   /** Where nothing is proved: why no plan was found, as far as simulations say it. */
   readonly reasons?: readonly string[];
-  /** Where nothing is proved: what was in the way, or what may decide whether there is a plan; else what says more about the reasons. */
+  /**
+   * Where nothing is proved: what was in the way, or what may decide whether there is a plan; else what says more about
+   * the reasons.
+   */
   readonly advice?: string;
   /** Where plans were found, and none held the rates that were asked for. */
   readonly notHeld?: NotHeld;

@@ -1,9 +1,9 @@
 /**
  * This room makes arrivals: from arrival processes, loads that change over time, mixes of models, and traces.
  *
- * It takes a process, a load and a seeded stream, or the text of a trace. It gives arrivals in integer
- * nanoseconds since the start, one at a time; and what requests of workflows do, replayed or drawn from chains. It reads no clock and
- * no files. Start reading at `arrivals.ts`, then `trace.ts` and `workflow-requests.ts`.
+ * It takes a process, a load and a seeded stream, or the text of a trace. It gives arrivals in integer nanoseconds
+ * since the start, one at a time; and what requests of workflows do, replayed or drawn from chains. It reads no clock
+ * and no files. Start reading at `arrivals.ts`, then `trace.ts` and `workflow-requests.ts`.
  */
 export { type ArrivalOptions, arrivals, arrivalTimes } from './arrivals.js';
 export { arrivalsAhead } from './arrivals-ahead.js';

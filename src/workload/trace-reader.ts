@@ -56,10 +56,10 @@ export function parseTrace(text: string, options: TraceOptions = {}): Trace {
 }
 
 /**
- * TraceReader reads a trace piece by piece. The first line tells the format (docs/formats.md): our arrival
- * times or counts per interval, or a published format, as CSV or as an object of JSON on each line. Lines may end in
- * CRLF, and the last line may lack its end. Everything else is a fault: empty lines, fields that are no number, numbers that are negative or not
- * finite, and arrivals that go back in time. It takes 8 bytes per arrival and 16 per interval.
+ * TraceReader reads a trace piece by piece. The first line tells the format (docs/formats.md): our arrival times or
+ * counts per interval, or a published format, as CSV or as an object of JSON on each line. Lines may end in CRLF, and
+ * the last line may lack its end. Everything else is a fault: empty lines, fields that are no number, numbers that are
+ * negative or not finite, and arrivals that go back in time. It takes 8 bytes per arrival and 16 per interval.
  */
 export class TraceReader implements LineSink {
   private readonly name: string | undefined;
@@ -201,8 +201,8 @@ export class TraceReader implements LineSink {
   }
 
   /**
-   * grouped gives what came of each group of functions in a trace that counts each, after its end: function f, from 0 on, is of group f
-   * modulo their number. Of other traces it gives nothing.
+   * grouped gives what came of each group of functions in a trace that counts each, after its end: function f, from 0
+   * on, is of group f modulo their number. Of other traces it gives nothing.
    */
   grouped(): CountTrace[] | undefined {
     if (this.functions === 0 || this.groups.length === 0) return undefined;

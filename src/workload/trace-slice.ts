@@ -89,7 +89,8 @@ function slicedCounts(trace: CountTrace, fromNs: number, toNs: number): CountTra
 
 /**
  * busiestSpan finds the window of a length that has the most requests: the first of them. It ends with the trace at the
- * latest, which is just after the last arrival. Within an interval of counts, requests are spread evenly. It looks once at each request or interval.
+ * latest, which is just after the last arrival. Within an interval of counts, requests are spread evenly. It looks once
+ * at each request or interval.
  */
 export function busiestSpan(trace: Trace, lengthS: number): { readonly fromS: number; readonly toS: number } {
   const lengthNs = NS_PER_S * lengthS;

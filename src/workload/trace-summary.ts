@@ -57,7 +57,10 @@ export interface IntervalSummary {
   readonly silenceFromS: number;
 }
 
-/** summarizeTrace describes a trace, in windows of `windowS` seconds. It takes constant memory, and looks some ten times at each arrival. */
+/**
+ * summarizeTrace describes a trace, in windows of `windowS` seconds. It takes constant memory, and looks some ten times
+ * at each arrival.
+ */
 export function summarizeTrace(trace: Trace, windowS: number): TraceSummary {
   const rps = meanRps(trace);
   const gaps = trace.kind === 'arrivals' ? gapsOf(trace.timesNs) : undefined;

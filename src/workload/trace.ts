@@ -144,8 +144,9 @@ export function leftOutNotes(begunBefore: number): string[] {
 }
 
 /**
- * traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its window or of its last interval. It adds up
- * nanoseconds, which are whole numbers for most lengths: ten lengths of 0.1 s are then 1 s, and no bit less.
+ * traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its window or of its last
+ * interval. It adds up nanoseconds, which are whole numbers for most lengths: ten lengths of 0.1 s are then 1 s, and no
+ * bit less.
  */
 export function traceDurationS(trace: Trace): number {
   if (trace.kind === 'counts')

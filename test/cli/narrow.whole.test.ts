@@ -17,7 +17,10 @@ async function narrow(kib: number, command: string): Promise<{ code: number; tol
   );
 }
 
-/** Node 20 has no room for WebAssembly and threads in 7.6 GiB. Later Node needs less, and solves in 2.4 GiB what needs no thread. */
+/**
+ * Node 20 has no room for WebAssembly and threads in 7.6 GiB. Later Node needs less, and solves in 2.4 GiB what needs
+ * no thread.
+ */
 const SIZES_KIB = [8_000_000, 2_500_000];
 const IS_NODE_20 = process.versions.node.startsWith('20.');
 /** The client of Node 24 needs no WebAssembly for its first request, which nobody answers. */

@@ -22,9 +22,9 @@ interface Job {
 export type BatchTimes = Readonly<Record<string, readonly number[]>>;
 
 /**
- * anyScheduleServes tells whether some schedule on so many like devices ends every task of the requests in time. It tries each order of each
- * division of the tasks into batches, on each device; every batch begins as soon as it can, as no later start helps. Devices hold
- * everything, and nothing takes time to be sent.
+ * anyScheduleServes tells whether some schedule on so many like devices ends every task of the requests in time. It
+ * tries each order of each division of the tasks into batches, on each device; every batch begins as soon as it can, as
+ * no later start helps. Devices hold everything, and nothing takes time to be sent.
  */
 export function anyScheduleServes(requests: readonly Asked[], times: BatchTimes, devices: number): boolean {
   const jobs = jobsOf(requests);

@@ -4,7 +4,10 @@ import type { OnnxModel } from '../../src/onnx/index.js';
 import { type OptimizedNode, originalsOf } from '../../src/profiler/attribution.js';
 import { attribute } from '../../src/profiler/layer-times.js';
 
-/** nodes reads lines of `name: inputs > outputs`. A `!` before the name marks a constant node, `^` before an input what a subgraph captures. */
+/**
+ * nodes reads lines of `name: inputs > outputs`. A `!` before the name marks a constant node, `^` before an input what
+ * a subgraph captures.
+ */
 function nodes(lines: readonly string[]): (OptimizedNode & { captures: string[]; constant: boolean })[] {
   return lines.map((line) => {
     const [, bang, name, inputs, outputs] = /^(!?)(\w+):(.*)>(.*)$/.exec(line)!;

@@ -72,8 +72,8 @@ function greyOf(tensors: TestTensors, name: string): number {
 }
 
 /**
- * The components of photos: the classifier scores a photo by its grey, and is sure from 10.1 on. What is enlarged is 2 lighter. Photos
- * below 5 are scenes.
+ * The components of photos: the classifier scores a photo by its grey, and is sure from 10.1 on. What is enlarged is 2
+ * lighter. Photos below 5 are scenes.
  */
 const PHOTOS: Readonly<Record<string, TestComponent>> = {
   classifier: {

@@ -47,8 +47,8 @@ export interface FakeOptions {
 }
 
 /**
- * FakeDriver computes what programs call, answers what they want in a drawn order, and keeps watch: a task is told once, in its order,
- * takes only what exists, and nothing is told of a run that has ended.
+ * FakeDriver computes what programs call, answers what they want in a drawn order, and keeps watch: a task is told
+ * once, in its order, takes only what exists, and nothing is told of a run that has ended.
  */
 export class FakeDriver implements ProgramDriver {
   host: ProgramHost | undefined;

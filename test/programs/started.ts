@@ -53,7 +53,10 @@ export async function started(path: string, options: StartedOptions = {}): Promi
 /** ONE is a request of one row. */
 export const ONE = { x: numbers(1, 2) };
 
-/** SOON are limits for tests that wait for them. A busy machine may keep a thread from its work for longer than these programs compute. */
+/**
+ * SOON are limits for tests that wait for them. A busy machine may keep a thread from its work for longer than these
+ * programs compute.
+ */
 export const SOON = { continuationMs: 400 };
 
 /** PATIENT are limits for tests that wait for something else. */

@@ -1,8 +1,8 @@
 import { HEAD, moduleFile } from './started.js';
 
 /**
- * wanderingProgram writes a program that calls, reads and returns what it draws. Where `x` begins with 113 it does what it is given, after
- * as many reads as the second number of `x` says.
+ * wanderingProgram writes a program that calls, reads and returns what it draws. Where `x` begins with 113 it does what
+ * it is given, after as many reads as the second number of `x` says.
  */
 export function wanderingProgram(disaster = ''): string {
   return moduleFile(`${HEAD}

@@ -128,7 +128,10 @@ describeInWholeRun('a request that a server drops', () => {
     return { status, retryAfter, type, json: await response.json() };
   }
 
-  /** Two stages that give on what they get; the first takes some tens of milliseconds for it. The second is planned for half a request a second. */
+  /**
+   * Two stages that give on what they get; the first takes some tens of milliseconds for it. The second is planned for
+   * half a request a second.
+   */
   async function servedChain(): Promise<RunningServer> {
     const plan = pipelineOf(
       [

@@ -26,7 +26,10 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
 
-/** KINDS are the kinds of plans, each with topologies that are drawn. One process has all tensors, so that no transfer takes time. */
+/**
+ * KINDS are the kinds of plans, each with topologies that are drawn. One process has all tensors, so that no transfer
+ * takes time.
+ */
 const KINDS = {
   chains: (stream) => randomTopology(stream, { transfers: 'none' }),
   'chains on devices of several classes': (stream) =>
@@ -88,7 +91,10 @@ function drawnArrivals(stream: Stream, { models }: StageTopology): Arrival[] {
   });
 }
 
-/** took says how long batches take: other times than planned, or a few nanoseconds more on each device, so that no two end at once. */
+/**
+ * took says how long batches take: other times than planned, or a few nanoseconds more on each device, so that no two
+ * end at once.
+ */
 function took(seed: number, varies: boolean): NonNullable<ServedRun['tookNs']> {
   return () => {
     const factor = streamOf(seed, 'factors');
@@ -203,8 +209,8 @@ const ALL = Object.keys(KINDS) as Kind[];
 const kindsOf = (name: SchedulerName): Kind[] => (name === 'reservation' ? ['chains'] : ALL);
 
 /**
- * casesOf gives the kinds of plans and seeds by which a scheduler is tried. In `npm test` it is one kind, of which other schedulers have
- * others, and the second and the third test have every other scheduler.
+ * casesOf gives the kinds of plans and seeds by which a scheduler is tried. In `npm test` it is one kind, of which
+ * other schedulers have others, and the second and the third test have every other scheduler.
  */
 function casesOf(name: SchedulerName, test: 0 | 1 | 2): [Kind, number][] {
   const kinds = kindsOf(name);

@@ -77,7 +77,10 @@ describe('A device of the live driver that is put on standby', () => {
 /** Told is an ending with its times. */
 type Told = Ending & { readonly times: RequestTimes };
 
-/** served submits requests of so many rows at their instants to the live driver of a run without arrivals, and gives what they are told. */
+/**
+ * served submits requests of so many rows at their instants to the live driver of a run without arrivals, and gives
+ * what they are told.
+ */
 function submitTo(
   world: VirtualServing,
   requests: readonly { readonly ms: number; readonly rows?: number; readonly readMs?: number }[],

@@ -94,7 +94,8 @@ export function simulated(run: ServedRun): Timeline {
 }
 
 /**
- * simulatedTroubles makes a run in which things may go wrong by the driver that watches cores, which lets them decide as a live one does.
+ * simulatedTroubles makes a run in which things may go wrong by the driver that watches cores, which lets them decide
+ * as a live one does.
  */
 export function simulatedTroubles(run: ServedRun): Timeline {
   const { topology, makeCore, activationNs = 0, tookNs: from, ...same } = run;
@@ -258,7 +259,10 @@ export class VirtualServing {
     this.seen.ended.push({ arrival, at: this.time.now, ...endingOf(ending) });
   }
 
-  /** abandon ends all requests and devices, as an engine does that is told to close at once. It gives how many requests these were. */
+  /**
+   * abandon ends all requests and devices, as an engine does that is told to close at once. It gives how many requests
+   * these were.
+   */
   abandon(): number {
     const count = this.driver.abandon();
     this.driver.stop();
@@ -315,8 +319,8 @@ interface Executing {
 }
 
 /**
- * VirtualDevice executes each batch for as long as it should, by virtual time. When it goes down, its batch fails, as when a process ends;
- * or has its results at the last moment, which come too late.
+ * VirtualDevice executes each batch for as long as it should, by virtual time. When it goes down, its batch fails, as
+ * when a process ends; or has its results at the last moment, which come too late.
  */
 class VirtualDevice {
   generation = 0;

@@ -14,8 +14,9 @@ interface Happening {
 }
 
 /**
- * VirtualTime lets things happen at their instants, which are counted from the beginning. All of one instant happen in one turn of the event
- * loop, by their ranks and then in the order in which they were planned, once all that followed from what was before has happened.
+ * VirtualTime lets things happen at their instants, which are counted from the beginning. All of one instant happen in
+ * one turn of the event loop, by their ranks and then in the order in which they were planned, once all that followed
+ * from what was before has happened.
  */
 export class VirtualTime implements TurnsClock {
   private readonly events: Happening[] = [];

@@ -64,4 +64,11 @@ describe('RULES', () => {
     const sources = ['src/a/b.ts', 'src/artifacts/save.ts', 'bench/a.ts'].map((path) => sourceOf(path, text));
     expect(RULES.writers.offenders(sources)).toEqual({ 'src/a/b.ts': 3 });
   });
+
+  it('counts comment lines of more than 132 letters, and no commands or code of that length', () => {
+    const [most, more] = ['x'.repeat(129), 'x'.repeat(130)];
+    const text = `// ${most}\n// ${more}\n/**\n * ${more}\n *     ${more}\n */\nconst a = '${more}';\n`;
+    const sources = [sourceOf('src/a/b.ts', text), sourceOf('bench/a.ts', `// ${most}\n`)];
+    expect(RULES.comments.offenders(sources)).toEqual({ 'src/a/b.ts': 2 });
+  });
 });

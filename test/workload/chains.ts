@@ -3,7 +3,10 @@ import type { Stream } from '../../src/random/index.js';
 
 const COMPONENTS = ['vision', 'language', 'image', 'judge'];
 
-/** randomChain makes a chain without faults: each step leads onwards, back or to the end, and a later step or the end can always be reached. */
+/**
+ * randomChain makes a chain without faults: each step leads onwards, back or to the end, and a later step or the end
+ * can always be reached.
+ */
 export function randomChain(stream: Stream): WorkflowChain {
   const count = 1 + stream.integer(5);
   const names = Array.from({ length: count }, (_, s) => `step-${s}`);
@@ -24,7 +27,10 @@ export function randomChain(stream: Stream): WorkflowChain {
   return { requestBytes: stream.integer(5000), start: 'step-0', steps };
 }
 
-/** leads gives a step's name, or edges to distinct steps, of which the first is later or the end and has the chance of at least one half. */
+/**
+ * leads gives a step's name, or edges to distinct steps, of which the first is later or the end and has the chance of
+ * at least one half.
+ */
 function leads(names: readonly string[], later: number, stream: Stream): string | ChainEdge[] {
   const onwards = [...names.slice(later), 'end'];
   const first = onwards[stream.integer(onwards.length)] as string;

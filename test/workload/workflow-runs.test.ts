@@ -159,7 +159,10 @@ describe('runsOfRequests()', () => {
   });
 });
 
-/** expectWalk finds the steps of a run again, by trying at each task every step that may come next, and checks what each task reads and takes. */
+/**
+ * expectWalk finds the steps of a run again, by trying at each task every step that may come next, and checks what each
+ * task reads and takes.
+ */
 function expectWalk(chain: WorkflowChain, { tasks }: Run): void {
   const stepOf = (name: string) => chain.steps.find((one) => one.name === name);
   type Visit = { readonly name: string; readonly from: number };

@@ -94,7 +94,10 @@ const LINES = [1, 3].map((more) =>
   }),
 );
 
-/** workflows tries changed specs, recorded runs, plans and policies of workflows: `plan validate`, `solve`, `simulate`, `diff` and `deploy`. */
+/**
+ * workflows tries changed specs, recorded runs, plans and policies of workflows: `plan validate`, `solve`, `simulate`,
+ * `diff` and `deploy`.
+ */
 export async function workflows({ folder: material }: Material): Promise<Subject> {
   const folder = join(material, 'workflow');
   mkdirSync(folder);

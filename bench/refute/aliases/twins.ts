@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { DeviceProfile, OpenCluster, OpenDeviceClass, Profile } from '../../../src/formats/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
-/** Twins are two folders with the same spec, whose cluster has more classes in both: they differ in where the figures of those are. */
+/**
+ * Twins are two folders with the same spec, whose cluster has more classes in both: they differ in where the figures of
+ * those are.
+ */
 export interface Twins {
   /** The spec whose cluster says by `as` which figures the classes have. */
   readonly aliased: string;
@@ -50,7 +53,10 @@ export async function madeTwins(dice: Dice, spec: string, folder: string): Promi
   return { aliased, copied, cluster: cluster(true), aliases };
 }
 
-/** measureMore gives the profiles of a folder what else profiles say of each class: spreads, and which figures are unfit or emulated. */
+/**
+ * measureMore gives the profiles of a folder what else profiles say of each class: spreads, and which figures are unfit
+ * or emulated.
+ */
 async function measureMore(dice: Dice, folder: string): Promise<void> {
   for (const file of await readdir(folder)) {
     if (!file.endsWith('.json')) continue;

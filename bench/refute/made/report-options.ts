@@ -60,7 +60,10 @@ export function randomSettings(dice: Dice, plan: StagePlan): Omit<SimulationSett
   };
 }
 
-/** randomLoad draws a load of any shape: multiples of the plan's rates, rates, phases, a trace of instants or of counts, its promise. */
+/**
+ * randomLoad draws a load of any shape: multiples of the plan's rates, rates, phases, a trace of instants or of counts,
+ * its promise.
+ */
 export async function randomLoad(
   dice: Dice,
   { plan, folder }: { readonly plan: StagePlan; readonly folder: string },

@@ -17,8 +17,9 @@ const ROOMY_SLO = 2;
 const LEAST_KEPT: Readonly<Record<string, number>> = { 'room-first': 0.7, 'stage-local': 0.25 };
 const LEAST_KEPT_BY_PARD = 0.9;
 /**
- * So much less of the requests of a draw of the load may be in time than where nothing is dropped. The most that was found
- * is 2.2 points, of a sample of one second, and 0.36 where the SLO is roomy. Shorter ones leave too little time for full batches, which estimates count.
+ * So much less of the requests of a draw of the load may be in time than where nothing is dropped. The most that was
+ * found is 2.2 points, of a sample of one second, and 0.36 where the SLO is roomy. Shorter ones leave too little time
+ * for full batches, which estimates count.
  */
 const MOST_LOST = { tight: 0.03, roomy: 0.01 };
 const DRAWN = '8s';

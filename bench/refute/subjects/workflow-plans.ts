@@ -20,10 +20,11 @@ const CONFIRMING_SEEDS = [2, 3, 4];
 const RIVALS = ['dyorc', 'greedy'] as const;
 
 /**
- * refuter answers random small specs of workflows. A plan claims that it is what its spec gives; that devices hold no more than their
- * memory; that its sample is served as it says, when it is simulated again; that no plan has a smaller mean latency than its bound, with
- * four times the devices too; and, where it has the fewest devices, that requests are in time in the mean over samples, and that fewer
- * devices than the bound do not have enough in time by any method. The answer that there is none claims the last of all devices.
+ * refuter answers random small specs of workflows. A plan claims that it is what its spec gives; that devices hold no
+ * more than their memory; that its sample is served as it says, when it is simulated again; that no plan has a smaller
+ * mean latency than its bound, with four times the devices too; and, where it has the fewest devices, that requests are
+ * in time in the mean over samples, and that fewer devices than the bound do not have enough in time by any method. The
+ * answer that there is none claims the last of all devices.
  */
 export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
   const drawn = randomWorkflows(dice);

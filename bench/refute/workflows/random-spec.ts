@@ -14,8 +14,9 @@ const NAMES = ['a', 'b', 'c'];
 const STEPS = ['x', 'y', 'z'];
 
 /**
- * randomWorkflows draws one or two workflows over three components that may not all fit into a device, on one or two classes of which
- * the second may run some of them only, with a load of a second or two, and SLOs that may be tight or absent.
+ * randomWorkflows draws one or two workflows over three components that may not all fit into a device, on one or two
+ * classes of which the second may run some of them only, with a load of a second or two, and SLOs that may be tight or
+ * absent.
  */
 export function randomWorkflows(dice: Dice): RandomWorkflows {
   const classes = ['one', 'two'].slice(0, 1 + dice.below(2));

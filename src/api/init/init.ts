@@ -81,8 +81,8 @@ function recordsFaults({ records, kind }: InitOptions, takesRecords: boolean): F
 
 /**
  * initSpec begins a spec from profiles: their classes, a count for each, an SLO for each model, and every field that a
- * spec may have, with an explanation. It writes the spec and the cluster where they are named; a cluster that exists already is only read (`useCluster`). `plan solve` can read
- * them as they are.
+ * spec may have, with an explanation. It writes the spec and the cluster where they are named; a cluster that exists
+ * already is only read (`useCluster`). `plan solve` can read them as they are.
  * @param paths profiles, or models (`.onnx`) whose profile lies in the working folder under its default name
  * @throws InputError with every fault of the profiles and options, where a file exists and `force` is not set, or where
  *   one would replace an input; MissingError where only files or profiles are missing

@@ -9,7 +9,10 @@ import {
   written,
 } from './spec-lines.js';
 
-/** ComponentContent is a model as a component: how programs call it, and how large what it gives is, as far as its profile knows. */
+/**
+ * ComponentContent is a model as a component: how programs call it, and how large what it gives is, as far as its
+ * profile knows.
+ */
 export interface ComponentContent {
   readonly name: string;
   readonly outputBytes: number;

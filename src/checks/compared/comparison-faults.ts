@@ -139,7 +139,10 @@ function rateFaults({
   ];
 }
 
-/** millionFaults compares the price of a million requests with the rate: of a pipeline, that of its load, which it serves at least. */
+/**
+ * millionFaults compares the price of a million requests with the rate: of a pipeline, that of its load, which it
+ * serves at least.
+ */
 function millionFaults({
   costPerMillionRequests: has,
   hourlyCost,

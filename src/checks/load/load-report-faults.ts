@@ -60,7 +60,10 @@ export function loadReportFaults(report: LoadDocument): Fault[] {
   return faults.length > 0 ? faults : sendFaults(report);
 }
 
-/** hasShare says whether an SLO judged all requests of these outcomes. Reports before version 1.6 have a share in time even without. */
+/**
+ * hasShare says whether an SLO judged all requests of these outcomes. Reports before version 1.6 have a share in time
+ * even without.
+ */
 function hasShare({ version }: LoadDocument, outcomes: readonly LoadOutcomes[]): boolean {
   return /^1\.[0-5]$/.test(version) || outcomes.every(({ sloMs, sent }) => sloMs !== undefined || sent === 0);
 }

@@ -7,7 +7,10 @@ import {
   shown,
 } from '../../formats/index.js';
 
-/** Clocks of a client and a server run as fast up to this share, and a mean of the client's leaves out no more than this many ms. */
+/**
+ * Clocks of a client and a server run as fast up to this share, and a mean of the client's leaves out no more than this
+ * many ms.
+ */
 const CLOCKS = 0.02;
 const ASIDE_MS = 1;
 

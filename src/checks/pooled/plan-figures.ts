@@ -17,8 +17,9 @@ const ROUNDING = 1e-6;
 
 /**
  * planFaults finds what a plan says against itself: classes that its cluster lacks, rates that do not add up or are
- * beyond what the devices do in the times stated, latencies beyond the SLO, numbers of GPUs that do not follow from those of
- * virtual GPUs. It finds what `proofFaults` finds too. It needs none of the plan's inputs, so it also checks a plan that names none and the plan of a bundle.
+ * beyond what the devices do in the times stated, latencies beyond the SLO, numbers of GPUs that do not follow from
+ * those of virtual GPUs. It finds what `proofFaults` finds too. It needs none of the plan's inputs, so it also checks a
+ * plan that names none and the plan of a bundle.
  */
 export function planFaults(plan: PooledPlan): Fault[] {
   const faults = [...proofFaults(plan), ...figureFaults(plan), ...promiseFaults(plan)];

@@ -183,7 +183,10 @@ function worstFaults(
   });
 }
 
-/** isFilled says whether a given number of requests are expected in each window that none is without, but once in the age of the universe. */
+/**
+ * isFilled says whether a given number of requests are expected in each window that none is without, but once in the
+ * age of the universe.
+ */
 function isFilled({ arrivals, models, phases }: SchedulerComparison['workload'], seconds: number): boolean {
   const isEven = phases === undefined && (arrivals === 'poisson' || arrivals === 'uniform');
   return isEven && seconds * addedUp(models.map(({ rps }) => rps)) >= FILLING_REQUESTS;

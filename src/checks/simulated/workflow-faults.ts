@@ -2,8 +2,9 @@ import { type DeviceTimeShares, type Fault, fault, type SimulationReport } from 
 import { addedUp, faultOf, givenFaults, rangeFaults, shareFaults } from '../figures.js';
 
 /**
- * servedWorkflowFaults finds where what serving workflows took contradicts itself, its components and its classes: fewer calls than answered requests,
- * loads and evictions that are not those of the components, and shares of time that are not those of the classes.
+ * servedWorkflowFaults finds where what serving workflows took contradicts itself, its components and its classes:
+ * fewer calls than answered requests, loads and evictions that are not those of the components, and shares of time that
+ * are not those of the classes.
  */
 export function servedWorkflowFaults({
   workflows,

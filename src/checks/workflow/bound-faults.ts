@@ -33,8 +33,9 @@ export interface BoundedLoad {
 }
 
 /**
- * workflowBoundFaults finds bounds of a plan that are not those of its sample: the mean of the longest paths, and the devices that have
- * time for the work. Paths are found by putting instants off until none moves, and devices by adding one after the other.
+ * workflowBoundFaults finds bounds of a plan that are not those of its sample: the mean of the longest paths, and the
+ * devices that have time for the work. Paths are found by putting instants off until none moves, and devices by adding
+ * one after the other.
  */
 export function workflowBoundFaults(plan: BoundedPlan, load: BoundedLoad): Fault[] {
   const { latencyNs, workNs } = leastOf(load);

@@ -8,7 +8,10 @@ import {
 import { faultOf } from '../figures.js';
 import { type CheckedWorkflows, twiceFaults } from './checked-workflows.js';
 
-/** componentFaults finds what is wrong with components by themselves and on their classes, and those that no device of the plan can execute. */
+/**
+ * componentFaults finds what is wrong with components by themselves and on their classes, and those that no device of
+ * the plan can execute.
+ */
 export function componentFaults(plan: CheckedWorkflows): Fault[] {
   return [
     ...twiceFaults(plan.components, '/components'),

@@ -10,8 +10,8 @@ import { faultOf } from '../figures.js';
 import type { CheckedWorkflows } from './checked-workflows.js';
 
 /**
- * workflowDeviceFaults finds devices that are there twice, or are not in the cluster, servers of several classes, more devices of a class than are
- * free, devices that hold what they cannot, and groups without devices.
+ * workflowDeviceFaults finds devices that are there twice, or are not in the cluster, servers of several classes, more
+ * devices of a class than are free, devices that hold what they cannot, and groups without devices.
  */
 export function workflowDeviceFaults(plan: CheckedWorkflows): Fault[] {
   const { placement, subclusters } = plan;

@@ -7,8 +7,9 @@ import type { CheckedWorkflows } from './checked-workflows.js';
 const MOST_AFTER = 2;
 
 /**
- * frequencyFaults finds what cannot be counted of a workflow's requests: unknown components, histories that are too long, inputs from before
- * the first call, more rows than a batch has, a call that is counted twice, and requests that begin and never end.
+ * frequencyFaults finds what cannot be counted of a workflow's requests: unknown components, histories that are too
+ * long, inputs from before the first call, more rows than a batch has, a call that is counted twice, and requests that
+ * begin and never end.
  */
 export function frequencyFaults(
   { frequencies }: Pick<PlannedWorkflow, 'frequencies'>,

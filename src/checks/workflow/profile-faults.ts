@@ -11,8 +11,8 @@ import {
 } from '../../formats/index.js';
 
 /**
- * workflowProfileFaults finds where a plan contradicts the profiles of its components, which come in their order: in names, weights, tensors,
- * marks and latencies. Where profiles are missing it says nothing.
+ * workflowProfileFaults finds where a plan contradicts the profiles of its components, which come in their order: in
+ * names, weights, tensors, marks and latencies. Where profiles are missing it says nothing.
  */
 export function workflowProfileFaults(
   { components }: Pick<WorkflowPlan, 'components'>,

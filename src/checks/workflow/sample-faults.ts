@@ -148,7 +148,10 @@ function boundFaults({ objective, sample, bounds, workflows, subclusters }: Chec
     : rangeFaults(bound, [least, Number.MAX_VALUE], { at, by: 'the subclusters' });
 }
 
-/** objectiveFaults compares what was made least with the sample, the devices and the bounds, and finds an SLO that devices were to hold and did not. */
+/**
+ * objectiveFaults compares what was made least with the sample, the devices and the bounds, and finds an SLO that
+ * devices were to hold and did not.
+ */
 function objectiveFaults(plan: CheckedWorkflows): Fault[] {
   const { objective, sample, placement, workflows, attainment } = plan;
   const { kind, value, bound, gap } = objective;

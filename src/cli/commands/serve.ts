@@ -192,7 +192,10 @@ function loadingStep({ device, done, of }: Extract<ServeEvent, { kind: 'loading'
   return { doing: `loading models on ${device}`, fraction: of === 0 ? 1 : done / of };
 }
 
-/** eventText describes an event in words, for people who watch a server. It is undefined for events that are shown in another way. */
+/**
+ * eventText describes an event in words, for people who watch a server. It is undefined for events that are shown in
+ * another way.
+ */
 export function eventText(event: ServeEvent): string | undefined {
   switch (event.kind) {
     case 'deviceDown':

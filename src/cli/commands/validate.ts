@@ -28,7 +28,10 @@ async function fileCase(result: Validated): Promise<CiCase> {
   return refusedCase({ name: file, outcome: checks.length > 0 ? 'failed' : 'broken', message, file }, faults);
 }
 
-/** exitOf gives the exit code: what has to be mended comes before a plan whose inputs have changed, and that before what is missing. */
+/**
+ * exitOf gives the exit code: what has to be mended comes before a plan whose inputs have changed, and that before what
+ * is missing.
+ */
 function exitOf(results: readonly Validated[]): ExitCode {
   const refused = results.filter((result) => !result.ok);
   if (refused.length === 0) return EXIT.done;

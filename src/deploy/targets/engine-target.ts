@@ -112,7 +112,10 @@ async function fill<T extends DeployTarget>(
   return { manifest, sizes, lint };
 }
 
-/** planOfStages gives a plan that an engine of others can run. @throws InputError where it is of workflows, which only our server runs */
+/**
+ * planOfStages gives a plan that an engine of others can run. @throws InputError where it is of workflows, which only
+ * our server runs
+ */
 function planOfStages(target: DeployTarget, plan: ServedPlan): StagePlan {
   if (isOfStages(plan)) return plan;
   throw new InputError(

@@ -12,7 +12,8 @@ export interface BoundedProblem extends Omit<MasterProblem, 'goal'> {
 
 /**
  * lpBounds solves the LP that bounds all plans, which is the last of its results. For cost and power, another LP first
- * says whether the rates can be met at all: its bound is below 1 by more than rounding if they cannot, and then it is the last one too.
+ * says whether the rates can be met at all: its bound is below 1 by more than rounding if they cannot, and then it is
+ * the last one too.
  */
 export function lpBounds(
   engine: HighsEngine,

@@ -113,8 +113,8 @@ export function normalization(node: RuleNode): RuleResult {
 
 /**
  * recurrent follows X [sequence, batch, size] and initial states [directions, batch, size]. Outputs have the batch
- * before the last axis. Inputs of another rank are refused when they run. Initial states of zeros for the fixed batch are left out: an operator without them begins with
- * zeros.
+ * before the last axis. Inputs of another rank are refused when they run. Initial states of zeros for the fixed batch
+ * are left out: an operator without them begins with zeros.
  */
 export function recurrent(node: RuleNode): RuleResult {
   const [data, w, r, bias, lengths, ...initial] = node.flows;

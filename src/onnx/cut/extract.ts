@@ -56,7 +56,8 @@ export interface ExtractedPieces {
 
 /**
  * extractPartition makes a valid model of nodes [from, to), with the constant nodes, repeated nodes (`crossingsOf`),
- * initializers and local functions that they use. Nodes, tensors and functions are the file's own bytes, and unknown fields are kept.
+ * initializers and local functions that they use. Nodes, tensors and functions are the file's own bytes, and unknown
+ * fields are kept.
  *
  * Its inputs are the tensors that it uses and does not make; it never passes one through. Its outputs are the tensors
  * it makes that cross the cut after it or are graph outputs. A graph output that is constant comes from the last partition,

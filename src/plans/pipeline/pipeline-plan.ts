@@ -12,7 +12,10 @@ import { pipelineTopologyOf } from './topology.js';
 import { tunedPipeline } from './tuned-pipeline.js';
 import { pipelineWiring } from './wiring.js';
 
-/** PIPELINE_PLAN says what a pipeline plan is: one application, or several that share all stages, whose parts are the stages of a graph. */
+/**
+ * PIPELINE_PLAN says what a pipeline plan is: one application, or several that share all stages, whose parts are the
+ * stages of a graph.
+ */
 export const PIPELINE_PLAN: StagePlanOf<'pipeline-plan'> = {
   applications: (plan) => plannedApplications(plan),
   topology: pipelineTopologyOf,

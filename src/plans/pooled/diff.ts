@@ -50,10 +50,10 @@ export interface PipelineChange {
 }
 
 /**
- * diffPlans compares rates, those that are held, SLOs, pipelines and GPUs of two plans, `a` before and `b` after. It finds models by name,
- * and pipelines by their cuts, devices, sizes and batches; those that agree in all of these count as one. A model, pipeline or class that one of them lacks counts as
- * 0 there. All models are listed, but only pipelines and classes that differ by more than a part in 10⁹. `same` does
- * not look at the objective.
+ * diffPlans compares rates, those that are held, SLOs, pipelines and GPUs of two plans, `a` before and `b` after. It
+ * finds models by name, and pipelines by their cuts, devices, sizes and batches; those that agree in all of these count
+ * as one. A model, pipeline or class that one of them lacks counts as 0 there. All models are listed, but only
+ * pipelines and classes that differ by more than a part in 10⁹. `same` does not look at the objective.
  */
 export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'inputs'>): PlanDiff {
   const names = [...new Set([...a.models, ...b.models].map(({ name }) => name))];

@@ -18,8 +18,9 @@ import {
 export type WorkflowDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
 
 /**
- * diffWorkflows compares two workflow plans, `a` before and `b` after: what was made least, the rate, SLO and latencies of each workflow, the
- * components by the devices that hold them at the start, the devices by class, and how many hold others than before.
+ * diffWorkflows compares two workflow plans, `a` before and `b` after: what was made least, the rate, SLO and latencies
+ * of each workflow, the components by the devices that hold them at the start, the devices by class, and how many hold
+ * others than before.
  */
 export function diffWorkflows(a: WorkflowPlan, b: WorkflowPlan): WorkflowDiff {
   const [kindBefore, kind] = [a.objective.kind, b.objective.kind];

@@ -11,8 +11,8 @@ export interface CountedWorkflow {
 }
 
 /**
- * frequencyRowsOf gives the counts of a plan's workflows as the rows of a frequency table. A count stands for the longest history, and
- * counts in the rows of all shorter ones too.
+ * frequencyRowsOf gives the counts of a plan's workflows as the rows of a frequency table. A count stands for the
+ * longest history, and counts in the rows of all shorter ones too.
  * @param components their names, in the order of the plan
  * @throws RangeError where a count names a component that the plan lacks
  */
@@ -42,7 +42,10 @@ export function frequencyRowsOf(
   });
 }
 
-/** historiesOf gives the histories that calls were made after: from none to the longest, which begins with START where fewer were made. */
+/**
+ * historiesOf gives the histories that calls were made after: from none to the longest, which begins with START where
+ * fewer were made.
+ */
 function historiesOf(after: readonly number[]): number[][] {
   const longest = after.length < MOST_AFTER ? [START, ...after] : [...after];
   return Array.from({ length: longest.length + 1 }, (_, length) => longest.slice(longest.length - length));
@@ -81,8 +84,8 @@ function addCall(calls: SeenCall[], call: SeenCall): void {
 }
 
 /**
- * nextCallCountsOf gives the rows of a workflow in a frequency table as counts, of the longest histories only: those of shorter ones are
- * their sums. `frequencyRowsOf` gives the rows again.
+ * nextCallCountsOf gives the rows of a workflow in a frequency table as counts, of the longest histories only: those of
+ * shorter ones are their sums. `frequencyRowsOf` gives the rows again.
  */
 export function nextCallCountsOf(
   table: readonly FrequencyRow[],
@@ -98,7 +101,10 @@ export function nextCallCountsOf(
     });
 }
 
-/** isLongest returns whether a history is the longest that calls were made after: only at a request's start are there shorter ones. */
+/**
+ * isLongest returns whether a history is the longest that calls were made after: only at a request's start are there
+ * shorter ones.
+ */
 function isLongest(history: readonly number[]): boolean {
   return history.length === MOST_AFTER || history[0] === START;
 }

@@ -7,8 +7,8 @@ import type {
 } from '../../formats/index.js';
 
 /**
- * PlacedWorkflows is the part of a workflow plan that says what serves which programs. A planner has it before it knows what becomes of
- * its sample.
+ * PlacedWorkflows is the part of a workflow plan that says what serves which programs. A planner has it before it knows
+ * what becomes of its sample.
  */
 export interface PlacedWorkflows extends Readonly<Pick<WorkflowPlan, 'cluster' | 'rps'>> {
   readonly components: readonly Readonly<Pick<PlannedComponent, 'name' | 'memoryBytes' | 'classes'>>[];

@@ -15,8 +15,8 @@ export function isWorkflowScheduler(name: string): name is WorkflowScheduler {
 const CHOICES_AT = '/serving/policy';
 
 /**
- * plannedPolicy finds what the choices of a plan, and then those of the options, change of the policy of a scheduler. Where that is not
- * the plan's, the plan's choices do not count.
+ * plannedPolicy finds what the choices of a plan, and then those of the options, change of the policy of a scheduler.
+ * Where that is not the plan's, the plan's choices do not count.
  * @param told where every fault is added
  */
 export function plannedPolicy(

@@ -13,8 +13,9 @@ export interface Subcluster {
 }
 
 /**
- * subclustersOf divides a plan into its groups of devices, by their numbers (DyOrc §7). Schedulers know nothing of one another, so that of
- * the memory of a server with devices of several groups each has the part that its devices are of those of the plan.
+ * subclustersOf divides a plan into its groups of devices, by their numbers (DyOrc §7). Schedulers know nothing of one
+ * another, so that of the memory of a server with devices of several groups each has the part that its devices are of
+ * those of the plan.
  * @throws what `workflowTopologyOf` throws
  */
 export function subclustersOf(plan: PlacedWorkflows, heldBy: HeldBy = 'moving'): Subcluster[] {

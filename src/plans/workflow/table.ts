@@ -12,7 +12,10 @@ import { type PlacedPool, type PlacedWorkflows, placedPools } from './placed.js'
 /** A gigabit a second is a bit a nanosecond. */
 const BITS_PER_BYTE = 8;
 
-/** HeldBy says which components devices hold at the start: those of a scheduler that moves components, or of one that never does. */
+/**
+ * HeldBy says which components devices hold at the start: those of a scheduler that moves components, or of one that
+ * never does.
+ */
 export type HeldBy = 'moving' | 'static';
 
 /**

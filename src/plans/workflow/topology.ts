@@ -9,9 +9,9 @@ import {
 import { type PlacedPool, type PlacedWorkflows, placedPools } from './placed.js';
 
 /**
- * workflowTopologyOf makes the topology of workflows: a model for each, a pool for each component on each class that has devices, and
- * the devices as the placement lists them, each in all pools of its class (DyOrc §6.1). Its pools are those of `workflowTableOf`. It is
- * pure, and its cost is linear in pools times devices.
+ * workflowTopologyOf makes the topology of workflows: a model for each, a pool for each component on each class that
+ * has devices, and the devices as the placement lists them, each in all pools of its class (DyOrc §6.1). Its pools are
+ * those of `workflowTableOf`. It is pure, and its cost is linear in pools times devices.
  * @throws RangeError where a component has no latency at its largest batch, or a class has devices that run no component
  */
 export function workflowTopologyOf(plan: PlacedWorkflows): Topology {

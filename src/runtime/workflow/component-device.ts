@@ -46,9 +46,9 @@ interface Up {
 }
 
 /**
- * ComponentDevice is a device of workflows: an executor that holds some components. It starts with those of the plan, warm. An executor
- * that ends by itself, or could not do what it had to, is started again, empty: after 0.1 s and then, as long as nothing could be
- * loaded, after up to 5 s.
+ * ComponentDevice is a device of workflows: an executor that holds some components. It starts with those of the plan,
+ * warm. An executor that ends by itself, or could not do what it had to, is started again, empty: after 0.1 s and then,
+ * as long as nothing could be loaded, after up to 5 s.
  */
 export class ComponentDevice implements DrivenDevice {
   private readonly killed = new AbortController();

@@ -20,7 +20,10 @@ export interface TaskToRun {
   readonly keepAs: number;
 }
 
-/** RanBatch says of a batch that was executed how large the tensors of each task's output are, and when it was, by `monotonicNs`. */
+/**
+ * RanBatch says of a batch that was executed how large the tensors of each task's output are, and when it was, by
+ * `monotonicNs`.
+ */
 export interface RanBatch {
   readonly outputs: readonly OutputBytes[];
   readonly startedNs: number;

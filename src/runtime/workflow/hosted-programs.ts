@@ -32,8 +32,8 @@ export class HostedPrograms implements RunPrograms {
 
   /**
    * start loads all programs.
-   * @throws MissingError or InputError with everything that keeps modules from being programs, or from being those that the bundle was
-   *   made with
+   * @throws MissingError or InputError with everything that keeps modules from being programs, or from being those
+   *   that the bundle was made with
    */
   async start({ bundle, driver, seed, printed }: HostedProgramsParts): Promise<void> {
     const { programs, models, faces: components, plan } = bundle;

@@ -23,7 +23,10 @@ export interface LiveEndingsOptions extends CoreInTurns {
   readonly outputs: LiveOutputs;
   readonly programs: Pick<RunPrograms, 'cancel'>;
   readonly drops: Pick<Drops, 'took' | 'gave' | 'ending'>;
-  /** follows does something once all decisions are carried out, as the core may use their numbers again once it is told anything. */
+  /**
+   * follows does something once all decisions are carried out, as the core may use their numbers again once it is told
+   * anything.
+   */
   readonly follows: (act: () => void) => void;
 }
 

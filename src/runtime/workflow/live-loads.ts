@@ -18,9 +18,10 @@ export interface LiveLoadsOptions extends CoreInTurns {
 }
 
 /**
- * LiveLoads has devices load components, and tells the core how that ended. A load that fails touches nothing else. The core hears of the
- * first one at once, and of those that fail after it, of the same component on the same device, after 0.1 s and then, each time, after
- * twice as long, up to 5 s, so that what cannot be loaded is not tried without a pause.
+ * LiveLoads has devices load components, and tells the core how that ended. A load that fails touches nothing else. The
+ * core hears of the first one at once, and of those that fail after it, of the same component on the same device, after
+ * 0.1 s and then, each time, after twice as long, up to 5 s, so that what cannot be loaded is not tried without a
+ * pause.
  */
 export class LiveLoads {
   /** For how long the next failure in a row waits before the core hears of it, by device and pool. */

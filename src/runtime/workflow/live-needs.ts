@@ -18,8 +18,8 @@ export interface LiveNeedsOptions extends CoreInTurns {
 }
 
 /**
- * LiveNeeds knows for which outputs nobody can ask any more. A program may use its handles until it has returned; after that an output is
- * needed by the calls that take it and have not been executed, and where the result names it.
+ * LiveNeeds knows for which outputs nobody can ask any more. A program may use its handles until it has returned; after
+ * that an output is needed by the calls that take it and have not been executed, and where the result names it.
  */
 export class LiveNeeds {
   constructor(private readonly options: LiveNeedsOptions) {}

@@ -31,16 +31,19 @@ export interface LiveOutputsOptions {
   readonly moved: (fetch: number, output: KeptOutput, to: number) => void;
   /** came reports that tensors have come to the front that `bring` was asked for. */
   readonly came: (output: KeptOutput) => void;
-  /** lost reports that tensors of an output were needed at the front, which is to have it, and that they are gone with their device. */
+  /**
+   * lost reports that tensors of an output were needed at the front, which is to have it, and that they are gone with
+   * their device.
+   */
   readonly lost: (output: KeptOutput) => void;
   /** sent reports that bytes of an output are sent. */
   readonly sent: (from: number, to: number, bytes: number) => void;
 }
 
 /**
- * LiveOutputs carries out where outputs go. Devices keep them whole, under ids that are used once. To the front come those tensors that
- * are read, and the others where the front alone is to have the output. An id is given back when nobody can ask for its output any more,
- * or its device is lost; what comes too late is dropped where it comes.
+ * LiveOutputs carries out where outputs go. Devices keep them whole, under ids that are used once. To the front come
+ * those tensors that are read, and the others where the front alone is to have the output. An id is given back when
+ * nobody can ask for its output any more, or its device is lost; what comes too late is dropped where it comes.
  */
 export class LiveOutputs {
   private readonly moves = new Map<number, Move>();

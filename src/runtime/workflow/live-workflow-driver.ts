@@ -62,9 +62,9 @@ export interface LiveWorkflows {
 }
 
 /**
- * LiveWorkflowDriver drives a core of workflows in real time and carries out its decisions: it runs the program of each row of a request,
- * tells the core what it calls, lets devices load and execute, has outputs sent to where they are needed, and answers when all rows have
- * ended. All events of one turn of the event loop are one instant for the core.
+ * LiveWorkflowDriver drives a core of workflows in real time and carries out its decisions: it runs the program of each
+ * row of a request, tells the core what it calls, lets devices load and execute, has outputs sent to where they are
+ * needed, and answers when all rows have ended. All events of one turn of the event loop are one instant for the core.
  */
 export class LiveWorkflowDriver {
   private readonly decisions = new Decisions();
@@ -145,7 +145,10 @@ export class LiveWorkflowDriver {
     return this.endings.pending;
   }
 
-  /** inUse counts what the driver holds, and what devices keep: all are 0 once every request has its outcome and what was begun has ended. */
+  /**
+   * inUse counts what the driver holds, and what devices keep: all are 0 once every request has its outcome and what
+   * was begun has ended.
+   */
   get inUse(): KeptCounts & {
     readonly runs: number;
     readonly tasks: number;
@@ -227,7 +230,10 @@ export class LiveWorkflowDriver {
     this.parts.programs.begin(application, run.number);
   }
 
-  /** wouldDrop says whether the core would drop a request that came now, with `ahead` others being read before it. It changes nothing. */
+  /**
+   * wouldDrop says whether the core would drop a request that came now, with `ahead` others being read before it. It
+   * changes nothing.
+   */
   wouldDrop({ at, model, deadlineNs }: Arrival, ahead: number): boolean {
     return this.core.wouldDrop(at, model, deadlineNs, ahead);
   }
@@ -240,7 +246,10 @@ export class LiveWorkflowDriver {
     this.turns.decideSoon();
   }
 
-  /** deviceUp reports that a device takes work from now on. It holds nothing but what it held at the start, or nothing after `deviceDown`. */
+  /**
+   * deviceUp reports that a device takes work from now on. It holds nothing but what it held at the start, or nothing
+   * after `deviceDown`.
+   */
   deviceUp(device: number): void {
     this.parts.drops.device(device, true);
     this.core.deviceUp(this.now(), device);

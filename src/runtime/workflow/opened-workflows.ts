@@ -43,8 +43,8 @@ export interface WorkflowBundle {
 /**
  * openWorkflows checks that a bundle's components, programs and models are those of its plan. It runs no program yet.
  * @param options.sloMs an SLO that replaces those of all workflows
- * @throws InputError with all that does not fit, and for what is not served: groups of devices with schedulers of their own, and a part
- *   of the devices
+ * @throws InputError with all that does not fit, and for what is not served: groups of devices with schedulers of
+ *   their own, and a part of the devices
  */
 export async function openWorkflows(
   { folder, manifest: loaded, plan }: WorkflowBundle,

@@ -35,7 +35,10 @@ export interface WorkflowEngineOptions {
   readonly start?: StartComponentExecutor | undefined;
 }
 
-/** WorkflowEngine runs a bundle of workflows whatever the protocol of its clients: its programs, its devices, the driver, and its counters. */
+/**
+ * WorkflowEngine runs a bundle of workflows whatever the protocol of its clients: its programs, its devices, the
+ * driver, and its counters.
+ */
 export class WorkflowEngine {
   /** Where fronts call in. */
   readonly intake: Intake;
@@ -188,7 +191,10 @@ export class WorkflowEngine {
     return this.driver.pending;
   }
 
-  /** isReady says whether each component has a device that is up and whose execution does not hang: any workflow may call any of them. */
+  /**
+   * isReady says whether each component has a device that is up and whose execution does not hang: any workflow may
+   * call any of them.
+   */
   isReady(): boolean {
     return this.bundle.topology.pools.every((pool) =>
       this.bundle.topology.pools.some(

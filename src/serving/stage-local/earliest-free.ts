@@ -18,9 +18,10 @@ export type EarliestFreeState = Pick<
 >;
 
 /**
- * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
- * its first stages, numbered by model (of models that share them, by the first), and then one before every pool (those of entries stay empty). Where gears say
- * at which pool a request begins, no queue of a model is used. A change costs time logarithmic in a queue's devices.
+ * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all its first
+ * stages, numbered by model (of models that share them, by the first), and then one before every pool (those of entries
+ * stay empty). Where gears say at which pool a request begins, no queue of a model is used. A change costs time
+ * logarithmic in a queue's devices.
  */
 export class EarliestFree implements TaskPlacement {
   readonly touched: QueueSet;

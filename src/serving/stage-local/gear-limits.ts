@@ -64,7 +64,10 @@ export class GearLimits {
     return this.laterNs[gear * this.pools + pool] as number;
   }
 
-  /** isBeyond returns whether a given number of tasks wait before the first step that the last of them has no time for its steps. */
+  /**
+   * isBeyond returns whether a given number of tasks wait before the first step that the last of them has no time for
+   * its steps.
+   */
   isBeyond(gear: number, waiting: number): boolean {
     return waiting > (this.mostWaiting[gear] as number);
   }

@@ -34,7 +34,10 @@ function leastAloneNs({ latencyNs, classes }: Pool): number {
   return smallestOf((classes ?? [{ latencyNs }]).map((one) => one.latencyNs[0] as number));
 }
 
-/** alongLongest sums values along the way through each pool for which the sum is greatest; in a cascade, ways are those of gears. */
+/**
+ * alongLongest sums values along the way through each pool for which the sum is greatest; in a cascade, ways are those
+ * of gears.
+ */
 function alongLongest({ pools, routes }: Topology, values: Float64Array): Float64Array {
   const gears = gearsOf(routes)?.gears;
   if (gears === undefined) return longestThrough(pools, values);

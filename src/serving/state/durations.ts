@@ -109,9 +109,9 @@ export class Durations {
   }
 
   /**
-   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting. In a
-   * DAG it is that of the longest path still possible, and in a cascade that of the batch alone. A later pool whose planned batch is smaller is counted with that
-   * batch.
+   * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting. In
+   * a DAG it is that of the longest path still possible, and in a cascade that of the batch alone. A later pool whose
+   * planned batch is smaller is counted with that batch.
    */
   workNs(pool: number, size: number, device = NONE): number {
     return this.works[(this.rowOf[this.classes.rowOn(pool, device)] as number) + size] as number;

@@ -4,7 +4,10 @@ import type { DeviceClasses } from './device-classes.js';
 /** A single measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 16;
-/** Learning is by which weight measured times count, and how many deviations are added; either is absent where it does not happen. */
+/**
+ * Learning is by which weight measured times count, and how many deviations are added; either is absent where it does
+ * not happen.
+ */
 export interface Learning {
   readonly weight?: number;
   readonly deviations?: number;

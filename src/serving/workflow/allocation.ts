@@ -11,8 +11,8 @@ export interface ReadyTasks {
   /** ready reports that all inputs of a task are made. */
   ready(task: Task): void;
   /**
-   * left reports that a task that was ready is not to be executed now: its request has its outcome, or an input is lost. It still has
-   * the device that it was given.
+   * left reports that a task that was ready is not to be executed now: its request has its outcome, or an input is
+   * lost. It still has the device that it was given.
    */
   left(task: Task): void;
   /** touched reports that a device may have something to do: outputs have come to it or gone from it. */

@@ -1,6 +1,6 @@
 /**
- * ComponentDemand says how much each component is called: how often it was of late, each call counting half after a half-life, and how often the
- * programs of open requests are expected to call it.
+ * ComponentDemand says how much each component is called: how often it was of late, each call counting half after a
+ * half-life, and how often the programs of open requests are expected to call it.
  */
 export class ComponentDemand {
   private readonly called: Float64Array;

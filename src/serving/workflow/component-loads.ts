@@ -16,7 +16,10 @@ export interface ComponentLoadsOptions {
   readonly room: OutputRoom;
 }
 
-/** ComponentLoads has each device load the components that it is to hold, one after the other, in the order in which they were asked. */
+/**
+ * ComponentLoads has each device load the components that it is to hold, one after the other, in the order in which
+ * they were asked.
+ */
 export class ComponentLoads {
   /** By device, the components whose loads have not begun. */
   private readonly waiting: readonly Set<number>[];

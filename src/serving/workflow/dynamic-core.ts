@@ -345,8 +345,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   }
 
   /**
-   * move lets devices that may have something to do begin it. Outputs find room before any is sent on, since what is being sent cannot
-   * leave.
+   * move lets devices that may have something to do begin it. Outputs find room before any is sent on, since what is
+   * being sent cannot leave.
    */
   private move(at: number): void {
     const { touched, reads } = this.agenda;
@@ -383,8 +383,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   }
 
   /**
-   * tookKept gives a call that was expected the device that was kept for it, and returns whether it did: if no other would end it sooner, and
-   * no call before it is about to get a device.
+   * tookKept gives a call that was expected the device that was kept for it, and returns whether it did: if no other
+   * would end it sooner, and no call before it is about to get a device.
    */
   private tookKept(at: number, task: Task, device: number): boolean {
     const { taskEnds } = this;

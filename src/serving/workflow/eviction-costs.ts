@@ -17,8 +17,9 @@ export interface EvictionCostsOptions {
 }
 
 /**
- * EvictionCosts says what it costs others that a device makes room for the component of a task. The task itself does not feel it, so
- * that without it one load pushes out what many tasks call, and each of these finds it cheaper to wait elsewhere than to load it again.
+ * EvictionCosts says what it costs others that a device makes room for the component of a task. The task itself does
+ * not feel it, so that without it one load pushes out what many tasks call, and each of these finds it cheaper to wait
+ * elsewhere than to load it again.
  */
 export class EvictionCosts implements Costs {
   constructor(private readonly options: EvictionCostsOptions) {}
@@ -36,7 +37,10 @@ export class EvictionCosts implements Costs {
     return missing > 0 ? this.lostNs(device, missing) : 0;
   }
 
-  /** lostNs is what the components are worth that would leave a device for a given number of bytes, of those that it does not need. */
+  /**
+   * lostNs is what the components are worth that would leave a device for a given number of bytes, of those that it
+   * does not need.
+   */
   private lostNs(device: number, bytes: number): number {
     const { residency, work, worth, isByWorth, most } = this.options;
     const gone = new Set<number>();

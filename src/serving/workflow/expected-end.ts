@@ -65,13 +65,15 @@ interface ExpectedCall {
 }
 
 /**
- * ExpectedEnd says when a request is expected to end (PARD §4.2, Eq. 3, over a workflow): what of it is not executed takes its longest
- * way, known tasks and expected calls. A task begins when its inputs and its component are on its device, and what its device has to do
- * before it lets it wait for as long as it did others of its component of late. Calls that are expected are made no sooner than the
- * program next reads something; whether it reads anything between them is not known, so that the end may be later, not sooner.
+ * ExpectedEnd says when a request is expected to end (PARD §4.2, Eq. 3, over a workflow): what of it is not executed
+ * takes its longest way, known tasks and expected calls. A task begins when its inputs and its component are on its
+ * device, and what its device has to do before it lets it wait for as long as it did others of its component of late.
+ * Calls that are expected are made no sooner than the program next reads something; whether it reads anything between
+ * them is not known, so that the end may be later, not sooner.
  *
- * The end is a distribution: waits add up along a way, and nobody knows what the program will call. Each draw has waits and a future of
- * its own, and the quantile of their ends counts. The cost is O(draws × tasks of the request that are left), less where few draws decide.
+ * The end is a distribution: waits add up along a way, and nobody knows what the program will call. Each draw has waits
+ * and a future of its own, and the quantile of their ends counts. The cost is O(draws × tasks of the request that are
+ * left), less where few draws decide.
  */
 export class ExpectedEnd {
   private readonly ends: Float64Array;

@@ -1,7 +1,10 @@
 import { END, type NextCall } from './histories.js';
 import type { OpenRequest } from './work.js';
 
-/** Guesses counts the calls, ends included, where something was expected, and those that were as expected: in all, or in their component. */
+/**
+ * Guesses counts the calls, ends included, where something was expected, and those that were as expected: in all, or in
+ * their component.
+ */
 export class Guesses {
   made = 0;
   right = 0;

@@ -21,7 +21,10 @@ export interface SizedCall extends NextCall {
   readonly bytes: number;
 }
 
-/** PredictedCall is a call that is expected, with the mean bytes of its outputs and its mean rows so far, and the chance that it had. */
+/**
+ * PredictedCall is a call that is expected, with the mean bytes of its outputs and its mean rows so far, and the chance
+ * that it had.
+ */
 export interface PredictedCall extends NextCall {
   readonly bytes: number;
   readonly rows: number;
@@ -37,7 +40,10 @@ export interface SeenCall extends NextCall {
   readonly rows: number;
 }
 
-/** FrequencyRow says what followed a history: the components that were called last, the latest one last, and −2 before the first. */
+/**
+ * FrequencyRow says what followed a history: the components that were called last, the latest one last, and −2 before
+ * the first.
+ */
 export interface FrequencyRow {
   readonly application: number;
   readonly history: readonly number[];
@@ -49,7 +55,10 @@ const MOST_BACK = 32;
 /** This many different calls are known to follow a history; those that come later are not counted. */
 const MOST_FOLLOWERS = 256;
 
-/** backTo counts how many calls before a call an input of it was made, as histories know it. Places are those of calls in their request. */
+/**
+ * backTo counts how many calls before a call an input of it was made, as histories know it. Places are those of calls
+ * in their request.
+ */
 export function backTo(input: number, place: number): number {
   return Math.min(place - input, MOST_BACK);
 }

@@ -1,6 +1,9 @@
 import type { ServingCore } from '../core.js';
 
-/** SubmittedCall is a call of a component: how many rows of a batch it takes, and the tasks of its request whose outputs it takes. */
+/**
+ * SubmittedCall is a call of a component: how many rows of a batch it takes, and the tasks of its request whose outputs
+ * it takes.
+ */
 export interface SubmittedCall {
   readonly component: number;
   readonly rows: number;
@@ -50,8 +53,9 @@ export interface WorkflowCore extends ServingCore {
    */
   outputLost(at: number, task: number): void;
   /**
-   * unneeded reports that neither the program nor a task that it has called takes the output of a task any more: it is dropped wherever it
-   * lies, and nothing more is reported of fetches of it. Should a task that has taken it be executed again, it is made again.
+   * unneeded reports that neither the program nor a task that it has called takes the output of a task any more: it is
+   * dropped wherever it lies, and nothing more is reported of fetches of it. Should a task that has taken it be
+   * executed again, it is made again.
    */
   unneeded(at: number, task: number): void;
   /** takersOf counts the tasks that take an output and have not been executed. */
@@ -67,8 +71,8 @@ export interface WorkflowCore extends ServingCore {
 }
 
 /**
- * GuessCounts are the calls, ends included, where something was expected, those that were as expected, and those of which at least the
- * component was: the accuracy of DyOrc's Fig. 12.
+ * GuessCounts are the calls, ends included, where something was expected, those that were as expected, and those of
+ * which at least the component was: the accuracy of DyOrc's Fig. 12.
  */
 export interface GuessCounts {
   readonly made: number;

@@ -23,8 +23,8 @@ export interface LoadsOptions extends MemoryParts {
  * at a time, while it executes others: first that of the head of its queue, then those of other tasks whose inputs are there,
  * then those of other known tasks, then those of expected ones.
  *
- * The head may push out all that nothing works with. Where even that gives no room for its inputs or its component, the device takes
- * in nothing else until it has. So a device always comes to execute its head.
+ * The head may push out all that nothing works with. Where even that gives no room for its inputs or its component, the
+ * device takes in nothing else until it has. So a device always comes to execute its head.
  */
 export class Loads {
   private readonly rooms: Rooms;

@@ -68,8 +68,8 @@ export class Losses {
   }
 
   /**
-   * loadFailed takes tasks back from a device that could not load their component, and what was expected of it. A task that has been
-   * tried as often as it may fails.
+   * loadFailed takes tasks back from a device that could not load their component, and what was expected of it. A task
+   * that has been tried as often as it may fails.
    */
   loadFailed(device: number, component: number): void {
     const { open, queues, work, scheduling, ends, mostTries } = this.options;
@@ -87,7 +87,10 @@ export class Losses {
     }
   }
 
-  /** outputLost fetches an output from elsewhere that is no more where it was; one that is nowhere is made again if it is needed. */
+  /**
+   * outputLost fetches an output from elsewhere that is no more where it was; one that is nowhere is made again if it
+   * is needed.
+   */
   outputLost(task: Task): void {
     if (task.state !== 'done') return;
     if (task.places.length > 0) {

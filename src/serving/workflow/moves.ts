@@ -34,10 +34,10 @@ export interface MovesOptions {
 }
 
 /**
- * Moves lets a device that has nothing to do take tasks from the queues of others, whose inputs are there and which would end sooner on
- * it, with what is to be fetched and loaded for them, and with what it costs others that components leave for it. A device that comes
- * to have nothing to do looks at a bounded number of devices and tasks, at other ones in turn; and a device whose tasks wait offers
- * them to those that have had nothing to do for longer.
+ * Moves lets a device that has nothing to do take tasks from the queues of others, whose inputs are there and which
+ * would end sooner on it, with what is to be fetched and loaded for them, and with what it costs others that components
+ * leave for it. A device that comes to have nothing to do looks at a bounded number of devices and tasks, at other ones
+ * in turn; and a device whose tasks wait offers them to those that have had nothing to do for longer.
  */
 export class Moves {
   private next = 0;
@@ -115,7 +115,10 @@ export class Moves {
     return soonest;
   }
 
-  /** takes moves a task to a device if it would end sooner there than where it is, behind a given number of rows of its component. */
+  /**
+   * takes moves a task to a device if it would end sooner there than where it is, behind a given number of rows of its
+   * component.
+   */
   private takes(
     at: number,
     device: number,

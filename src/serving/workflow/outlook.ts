@@ -38,8 +38,8 @@ export interface ComponentLoad {
 }
 
 /**
- * Way says how a device takes a task: in a batch of its component that begins no sooner than the task is ready, while the device is idle,
- * or behind all that it has to do.
+ * Way says how a device takes a task: in a batch of its component that begins no sooner than the task is ready, while
+ * the device is idle, or behind all that it has to do.
  */
 export const Way = { join: 0, idle: 1, behind: 2 } as const;
 export type Way = (typeof Way)[keyof typeof Way];
@@ -70,7 +70,10 @@ export function soonestWay([join, idle, behind]: WayEnds): Way {
 export class Outlook {
   private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
   private readonly found: WayEnds = [NEVER, NEVER, NEVER];
-  /** By device, its view, the version that was looked at, until when that holds if nothing changes, and when it is idle and free. */
+  /**
+   * By device, its view, the version that was looked at, until when that holds if nothing changes, and when it is idle
+   * and free.
+   */
   private readonly views: (DeviceView | undefined)[] = [];
   private readonly seen: Int32Array;
   private readonly until: Float64Array;
@@ -91,8 +94,9 @@ export class Outlook {
   }
 
   /**
-   * leastEndNs is a time before which a device does not end a task that takes `runNs` alone, and whose inputs are there from `readyNs` on. It
-   * costs less than `ends`, and is the same as its least unless the device has changed since it was looked at.
+   * leastEndNs is a time before which a device does not end a task that takes `runNs` alone, and whose inputs are there
+   * from `readyNs` on. It costs less than `ends`, and is the same as its least unless the device has changed since it
+   * was looked at.
    */
   leastEndNs(device: number, task: Omit<DeviceProbe, 'device' | 'view'>, runNs: number): number {
     const { work, residency } = this;
@@ -115,7 +119,10 @@ export class Outlook {
     return aloneNs + runNs;
   }
 
-  /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */
+  /**
+   * viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what
+   * was expected.
+   */
   viewOf(at: number, device: number): DeviceView {
     const version = this.versionOf(device);
     if (this.seen[device] === version && at <= (this.until[device] as number))
@@ -245,8 +252,8 @@ export class Outlook {
   }
 
   /**
-   * inTurn executes the batches of a device one after another, each time the first whose component and inputs are there, and says when
-   * the first begins.
+   * inTurn executes the batches of a device one after another, each time the first whose component and inputs are
+   * there, and says when the first begins.
    */
   private inTurn(
     fromNs: number,

@@ -127,7 +127,10 @@ export class Outputs {
     this.options.lost(task);
   }
 
-  /** some gives the oldest output that lies on a device or comes there and of which something holds, undefined where there is none. */
+  /**
+   * some gives the oldest output that lies on a device or comes there and of which something holds, undefined where
+   * there is none.
+   */
   some(device: number, holds: (task: Task, place: OutputPlace) => boolean): Task | undefined {
     for (const task of this.onDevice[device] as Set<Task>)
       if (holds(task, placeOn(task, device) as OutputPlace)) return task;
@@ -144,7 +147,10 @@ export class Outputs {
     this.options.decisions.push(Decision.spill, device, task.number, isElsewhere ? 0 : 1);
   }
 
-  /** endFetches ends fetches that are no more, as a device or the front is lost, and gives the tasks whose outputs these would have brought. */
+  /**
+   * endFetches ends fetches that are no more, as a device or the front is lost, and gives the tasks whose outputs these
+   * would have brought.
+   */
   private endFetches(lost: number, isOver: (fetch: Fetch) => boolean): Set<Task> {
     const tasks = new Set<Task>();
     for (const [fetch, going] of this.fetches.entries()) {

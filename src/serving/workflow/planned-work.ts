@@ -18,9 +18,10 @@ export interface BegunBatch {
 }
 
 /**
- * PlannedWork knows what every device has to do: the batch that it executes, and behind it the batches that its tasks form, in the
- * order in which each batch got its first task. A task joins the last batch of its component while there is room (DyOrc §5.1).
- * Tasks that are only expected count like those that are known, or else are kept beside them, so that only their components are needed.
+ * PlannedWork knows what every device has to do: the batch that it executes, and behind it the batches that its tasks
+ * form, in the order in which each batch got its first task. A task joins the last batch of its component while there
+ * is room (DyOrc §5.1). Tasks that are only expected count like those that are known, or else are kept beside them, so
+ * that only their components are needed.
  *
  * Each change costs O(batches of the device).
  */

@@ -77,8 +77,8 @@ export type EvictingRule = { readonly kind: 'least-recent' } | { readonly kind: 
 /**
  * SparingRule says what it counts that a component leaves a device for another one, where devices are chosen.
  * - none: nothing, and expected calls push out what nothing needs.
- * - reloads: the time to load it again as often as it is called on one device, `most` times at most. An expected call pushes out only
- *   what is worth less than its own component.
+ * - reloads: the time to load it again as often as it is called on one device, `most` times at most. An expected call
+ *   pushes out only what is worth less than its own component.
  */
 export type SparingRule = { readonly kind: 'none' } | { readonly kind: 'reloads'; readonly most: number };
 
@@ -94,8 +94,8 @@ export type SpreadingRule =
   | { readonly kind: 'by-work'; readonly least: number; readonly ratio: number };
 
 /**
- * DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. Other than in the paper, expected calls count
- * as no work: requests end sooner so (docs/dyorc.md).
+ * DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. Other than in the paper,
+ * expected calls count as no work: requests end sooner so (docs/dyorc.md).
  */
 export const DYORC_POLICY: WorkflowPolicy = {
   placing: { kind: 'dynamic-program', candidates: 8, beam: 32 },

@@ -12,8 +12,8 @@ export interface Predicted {
 }
 
 /**
- * Foresight gives the calls that the program of a request makes after those that it has made. No scheduler knows them: what one that does
- * comes to bounds what any prediction is worth.
+ * Foresight gives the calls that the program of a request makes after those that it has made. No scheduler knows them:
+ * what one that does comes to bounds what any prediction is worth.
  */
 export type Foresight = (request: number, made: number) => readonly PredictedCall[];
 

@@ -113,9 +113,9 @@ export class Queues {
   }
 
   /**
-   * nextBatch gives the batch that a device would execute next: the ready tasks of a component that it holds, in their order, as many as
-   * fit. The component is one of which a planned batch is ready as a whole, or else of which some tasks are: the first that was planned, or,
-   * while requests are given up, that of the task with the first deadline.
+   * nextBatch gives the batch that a device would execute next: the ready tasks of a component that it holds, in their
+   * order, as many as fit. The component is one of which a planned batch is ready as a whole, or else of which some
+   * tasks are: the first that was planned, or, while requests are given up, that of the task with the first deadline.
    * @returns none where there are none
    */
   nextBatch(device: number): Task[] {
@@ -136,8 +136,8 @@ export class Queues {
   }
 
   /**
-   * urgentOn is the ready task of some components on a device whose deadline is first; undefined where none has a deadline, or one without has
-   * waited so long that it takes its turn.
+   * urgentOn is the ready task of some components on a device whose deadline is first; undefined where none has a
+   * deadline, or one without has waited so long that it takes its turn.
    */
   private urgentOn(device: number, among: ReadonlySet<number>): Task | undefined {
     if (this.nowNs - this.gaveUpNs > HURRY_NS) return undefined;

@@ -243,8 +243,9 @@ export class RayLikeAllocation implements Allocation {
   }
 
   /**
-   * gather sends the inputs of tasks to their device, and puts those into batches whose inputs are there. For the first task all may
-   * leave that no batch takes, for others only what no task on the device takes. So the first always comes into a batch in the end.
+   * gather sends the inputs of tasks to their device, and puts those into batches whose inputs are there. For the first
+   * task all may leave that no batch takes, for others only what no task on the device takes. So the first always comes
+   * into a batch in the end.
    */
   private gather(at: number, device: number): void {
     let isFirst = true;

@@ -198,8 +198,8 @@ export class Reach {
   }
 
   /**
-   * candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its request. Of idle
-   * devices that are alike in all the first is enough that the schedule has not changed.
+   * candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its
+   * request. Of idle devices that are alike in all the first is enough that the schedule has not changed.
    */
   private candidatesFor({ changed }: Schedule, task: number): readonly number[] {
     const { devices: soonest, twins } = this.soonest[task] as Soonest;

@@ -7,9 +7,9 @@ const COUNTS_FOR_NS = 5e9;
 const REDRAWN_AFTER_NS = 1e9;
 
 /**
- * RecentWaits keeps how long the last tasks of each component waited on their devices, once their inputs and their component were
- * there, until they were executed or given up, and draws from these waits (PARD §4.2), those of the last five seconds. Draws are made
- * anew once a quarter of the waits are new, or a second has passed.
+ * RecentWaits keeps how long the last tasks of each component waited on their devices, once their inputs and their
+ * component were there, until they were executed or given up, and draws from these waits (PARD §4.2), those of the last
+ * five seconds. Draws are made anew once a quarter of the waits are new, or a second has passed.
  */
 export class RecentWaits {
   private readonly waits: Float64Array[];

@@ -19,8 +19,9 @@ export interface Scaled {
 }
 
 /**
- * ReplicaScaling says how many replicas each component is to have, as Ray Serve's default autoscaling does: as many as give each its
- * target of tasks, once that has differed in the same direction from what there are for as long as its delay says.
+ * ReplicaScaling says how many replicas each component is to have, as Ray Serve's default autoscaling does: as many as
+ * give each its target of tasks, once that has differed in the same direction from what there are for as long as its
+ * delay says.
  *
  * Tasks are counted at multiples of the interval. While there are none, and nothing is to change, nothing is counted.
  */

@@ -212,7 +212,10 @@ export class Replicas {
     return this.options.residency.bytesOf(device, component) + inputBytes <= this.freeBytes(device);
   }
 
-  /** firstToEnd is a replica that does not run yet, else one on a device with the fewest replicas; of several the one that was made last. */
+  /**
+   * firstToEnd is a replica that does not run yet, else one on a device with the fewest replicas; of several the one
+   * that was made last.
+   */
   private firstToEnd(active: readonly ComponentReplica[]): ComponentReplica {
     const rank = ({ state, device }: ComponentReplica) => (state === 'starting' ? 0 : this.on(device).size);
     return active.reduce((first, one) => (rank(one) <= rank(first) ? one : first));

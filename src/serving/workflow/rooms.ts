@@ -38,8 +38,8 @@ type Step =
   | { readonly kind: 'outputs'; readonly mayGo: (task: Task) => boolean };
 
 /**
- * Rooms makes room in the memory of devices. Neither the component that a device executes nor the inputs of what it executes go, nor
- * what is on its way to it or from it.
+ * Rooms makes room in the memory of devices. Neither the component that a device executes nor the inputs of what it
+ * executes go, nor what is on its way to it or from it.
  */
 export class Rooms {
   constructor(private readonly options: MemoryParts) {}
@@ -56,7 +56,10 @@ export class Rooms {
     return this.upTo(device, component, inputs);
   }
 
-  /** forReady gives what may leave for a task whose inputs are there: components that no such task before it needs, nor the head. */
+  /**
+   * forReady gives what may leave for a task whose inputs are there: components that no such task before it needs, nor
+   * the head.
+   */
   forReady(device: number, before: ReadonlySet<number>): Room {
     const head = this.options.queues.head(device)?.component;
     return [

@@ -117,8 +117,8 @@ export class Frontier {
   }
 
   /**
-   * mayMeet returns whether two tasks without a device could be in one batch. Then a schedule that is earlier is not always better, as
-   * the second of them may come too late for a batch that begins earlier.
+   * mayMeet returns whether two tasks without a device could be in one batch. Then a schedule that is earlier is not
+   * always better, as the second of them may come too late for a batch that begins earlier.
    */
   mayMeet(scheduled: number): boolean {
     return known(this.meetings, scheduled, () => this.pairs.some((pair) => (pair & scheduled) === 0));
@@ -190,8 +190,8 @@ export class KeptSchedules {
   }
 
   /**
-   * outperforms returns whether one schedule has done as much as another on the same devices, and is nowhere later. Where two tasks could
-   * still come into one batch, it must be equal.
+   * outperforms returns whether one schedule has done as much as another on the same devices, and is nowhere later.
+   * Where two tasks could still come into one batch, it must be equal.
    */
   private outperforms(one: Schedule, other: Schedule): boolean {
     const { scheduled } = one;

@@ -1,9 +1,10 @@
 import type { Task } from './work.js';
 
 /**
- * SealedTasks puts the tasks of a replica into batches as their inputs come, whether its device is busy or not, as Ray Serve does. A
- * batch is sealed when it is as large as it may be, when the next task does not fit into it, or when `waitNs` have passed since its
- * first task; one that comes at that very instant is still taken. Sealed batches are executed in their order.
+ * SealedTasks puts the tasks of a replica into batches as their inputs come, whether its device is busy or not, as Ray
+ * Serve does. A batch is sealed when it is as large as it may be, when the next task does not fit into it, or when
+ * `waitNs` have passed since its first task; one that comes at that very instant is still taken. Sealed batches are
+ * executed in their order.
  */
 export class SealedTasks {
   private readonly sealed: Task[][] = [];

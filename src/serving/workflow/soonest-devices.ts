@@ -5,7 +5,10 @@ import type { Costs, Devices, Search } from './to-place.js';
 /** How many devices that are alike in all are tried for one task, at most. */
 const MOST_ALIKE = 3;
 
-/** Sought is a task whose devices are sought: from `leastReadyNs` on its inputs can be somewhere, and from `readyNs` on a device. */
+/**
+ * Sought is a task whose devices are sought: from `leastReadyNs` on its inputs can be somewhere, and from `readyNs` on
+ * a device.
+ */
 export interface Sought {
   readonly at: number;
   readonly component: number;
@@ -19,7 +22,10 @@ export interface Sought {
 /** Soonest is the devices that would end a task first, and when the first of them would. */
 export interface Soonest {
   readonly devices: readonly number[];
-  /** By their places: a device before it that is like it in all and idle as it is, so that one of them is enough; NONE where there is none. */
+  /**
+   * By their places: a device before it that is like it in all and idle as it is, so that one of them is enough; NONE
+   * where there is none.
+   */
   readonly twins: readonly number[];
   readonly endNs: number;
 }
@@ -49,8 +55,9 @@ export class SoonestDevices {
   }
 
   /**
-   * find lists the devices that would end a task first, as many as the search has candidates; of those that are alike a few suffice.
-   * It looks closely only at those that could be among them by what is known of all: a few nanoseconds for each of the others.
+   * find lists the devices that would end a task first, as many as the search has candidates; of those that are alike a
+   * few suffice. It looks closely only at those that could be among them by what is known of all: a few nanoseconds for
+   * each of the others.
    */
   find(sought: Sought): Soonest {
     const { devices, outlook, search, costs } = this.parts;

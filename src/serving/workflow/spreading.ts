@@ -22,9 +22,9 @@ export interface SpreadComponent {
 }
 
 /**
- * Spreading says what a device without anything to do should hold: the component whose devices have most to do of it, if those that leave
- * for it have less to do on each of the devices that keep them. Each task finds it cheaper to wait than to bring back what left; all
- * together would not.
+ * Spreading says what a device without anything to do should hold: the component whose devices have most to do of it,
+ * if those that leave for it have less to do on each of the devices that keep them. Each task finds it cheaper to wait
+ * than to bring back what left; all together would not.
  */
 export class Spreading {
   constructor(private readonly options: SpreadingOptions) {}

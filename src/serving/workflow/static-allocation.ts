@@ -12,10 +12,10 @@ import type { Task } from './work.js';
 const NONE = SHARED_NONE;
 
 /**
- * StaticAllocation lets every device hold the components that it holds at the start, and no others (DyOrc §8: static placement). A
- * component has one queue, in the order in which the inputs of its tasks were made. A device that has nothing to do takes a batch of
- * the component whose oldest task has waited longest, has the inputs fetched that are elsewhere, and executes the batch once all are
- * there. While it waits for them it does nothing else.
+ * StaticAllocation lets every device hold the components that it holds at the start, and no others (DyOrc §8: static
+ * placement). A component has one queue, in the order in which the inputs of its tasks were made. A device that has
+ * nothing to do takes a batch of the component whose oldest task has waited longest, has the inputs fetched that are
+ * elsewhere, and executes the batch once all are there. While it waits for them it does nothing else.
  *
  * A device that comes up again loads what it is to hold. A batch costs O(components and tasks that wait before it).
  */

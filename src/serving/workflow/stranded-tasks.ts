@@ -8,7 +8,10 @@ import type { OpenRequest, Task } from './work.js';
  */
 export type Chance = 'now' | 'later' | 'never';
 
-/** StrandedTasks holds the tasks that no device can be given now. Their requests are dropped at their deadlines, or at once if none ever can. */
+/**
+ * StrandedTasks holds the tasks that no device can be given now. Their requests are dropped at their deadlines, or at
+ * once if none ever can.
+ */
 export class StrandedTasks {
   private readonly chances = new Map<Task, Chance>();
 

@@ -26,7 +26,10 @@ export class Stranded {
     return this.requests;
   }
 
-  /** scheduled reports that a request has asked for devices. It is dropped if a task of it runs nowhere, whichever devices are up. */
+  /**
+   * scheduled reports that a request has asked for devices. It is dropped if a task of it runs nowhere, whichever
+   * devices are up.
+   */
   scheduled(request: OpenRequest): void {
     const { devices, ends } = this.options;
     const left = request.tasks.filter(({ state, device }) => state === 'called' && device === NONE);

@@ -39,7 +39,10 @@ export class TaskEnds {
     return { readyNs, endNs: ends[soonestWay(ends)], costNs: costs.ofNs(probe) };
   }
 
-  /** isAtOnce returns whether a device would end a task as soon as its inputs can be there and any device could execute it, at no cost. */
+  /**
+   * isAtOnce returns whether a device would end a task as soon as its inputs can be there and any device could execute
+   * it, at no cost.
+   */
   isAtOnce({ readyNs, endNs, costNs }: TaskEnd, { component, rows }: Task): boolean {
     if (costNs > 0 || readyNs === Number.POSITIVE_INFINITY) return false;
     return endNs <= readyNs + this.options.devices.leastNs(component, rows);

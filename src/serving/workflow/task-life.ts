@@ -191,7 +191,10 @@ export class TaskLife {
     this.options.hearing.touched(device);
   }
 
-  /** outputLost has an output fetched from elsewhere that is no more where it was; one that is nowhere is made again if it is needed. */
+  /**
+   * outputLost has an output fetched from elsewhere that is no more where it was; one that is nowhere is made again if
+   * it is needed.
+   */
   private outputLost(task: Task): void {
     if (task.state !== 'done') return;
     if (task.places.length > 0) {

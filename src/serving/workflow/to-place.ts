@@ -21,8 +21,8 @@ export interface ToPlace {
 }
 
 /**
- * Goal is what devices are chosen for. The first `known` tasks will be executed, and the others with a `chance`: by as much the end of
- * all counts, and by the rest that of the known ones.
+ * Goal is what devices are chosen for. The first `known` tasks will be executed, and the others with a `chance`: by as
+ * much the end of all counts, and by the rest that of the known ones.
  */
 export interface Goal {
   readonly known: number;
@@ -42,7 +42,10 @@ export interface Devices {
   readonly count: number;
   /** canRun returns whether a device is up and its class runs a given number of rows of a component. */
   canRun(device: number, component: number, rows: number): boolean;
-  /** leastNs is the least time in which any device, up or not, executes a given number of rows of a component, alone or with others. */
+  /**
+   * leastNs is the least time in which any device, up or not, executes a given number of rows of a component, alone or
+   * with others.
+   */
   leastNs(component: number, rows: number): number;
   /** passNs is how long an output takes from one place to another. */
   passNs(bytes: number, from: number, to: number): number;

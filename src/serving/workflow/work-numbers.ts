@@ -5,8 +5,8 @@ import { OpenWork } from './open-work.js';
 import type { Task } from './work.js';
 
 /**
- * WorkNumbers answers what a driver asks of the numbers of requests, tasks and batches. Every core of workflows has these answers in
- * common: it extends this class, and changes what `open` and `batches` hold.
+ * WorkNumbers answers what a driver asks of the numbers of requests, tasks and batches. Every core of workflows has
+ * these answers in common: it extends this class, and changes what `open` and `batches` hold.
  */
 export abstract class WorkNumbers {
   protected readonly open = new OpenWork();

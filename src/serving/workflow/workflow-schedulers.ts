@@ -13,8 +13,8 @@ import type { WorkflowTable } from './table.js';
 
 /**
  * WORKFLOW_SCHEDULERS lists the schedulers of dynamic workflows.
- * - dyorc: DyOrc's, which predicts what programs call and places that with what they called (§5). Of requests with a deadline it gives
- *   those up that are expected to end after it, as PARD does, which the paper's does not.
+ * - dyorc: DyOrc's, which predicts what programs call and places that with what they called (§5). Of requests with a
+ *   deadline it gives those up that are expected to end after it, as PARD does, which the paper's does not.
  * - greedy: each task gets the device on which it is expected to end first (§8.3).
  * - round-robin: tasks get devices in turn (§8.3).
  * - static: devices hold what they hold at the start (§8, as Triton is used there).

@@ -14,8 +14,9 @@ export interface GroupArrivals extends Arrivals {
 }
 
 /**
- * dealtArrivals deals requests to groups of devices as the front does: each goes to the group that has had the fewest for its devices,
- * the first of equals. So like groups get them in turn. Groups that are read side by side hold few requests back.
+ * dealtArrivals deals requests to groups of devices as the front does: each goes to the group that has had the fewest
+ * for its devices, the first of equals. So like groups get them in turn. Groups that are read side by side hold few
+ * requests back.
  * @param devices how many devices each group has
  */
 export function dealtArrivals(arrivals: Arrivals, devices: readonly number[]): GroupArrivals[] {

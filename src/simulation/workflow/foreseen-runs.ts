@@ -5,7 +5,10 @@ import type { RecordedRun, SimulationObserver } from '../../simulator/index.js';
 /** BODY is how the calls of a prediction name what the client sent. */
 const BODY = 0;
 
-/** ForeseenRuns tells a core what the programs of its requests will do, where their calls are made in the order in which runs list them. */
+/**
+ * ForeseenRuns tells a core what the programs of its requests will do, where their calls are made in the order in which
+ * runs list them.
+ */
 export class ForeseenRuns {
   private readonly runs: RecordedRun[] = [];
   private coming: RecordedRun | undefined;

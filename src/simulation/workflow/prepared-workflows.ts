@@ -68,7 +68,10 @@ interface Preparing {
   readonly outputs: readonly OutputPath[];
   /** The faults that were found before. */
   readonly told: ToldFaults;
-  /** Finds who serves a plan that does not contradict itself, instead of the scheduler that the options ask for. It adds its faults. */
+  /**
+   * Finds who serves a plan that does not contradict itself, instead of the scheduler that the options ask for. It adds
+   * its faults.
+   */
   readonly serving?: (plan: WorkflowPlan, asked: AskedServing) => ServingWorkflows | undefined;
 }
 
@@ -87,10 +90,10 @@ const OF_STAGES = {
 } as const satisfies Partial<Record<keyof WorkflowSettings, string>>;
 
 /**
- * prepareWorkflows reads and checks everything that a simulation of workflows needs: the plan, its profiles as far as they exist, recorded runs, and
- * traces. It writes nothing.
- * @throws InputError with every fault of plan, profiles, runs, traces and options at once; MissingError where files are only missing;
- *   CheckFailedError where nothing is wrong but that profiles have changed since the plan was made
+ * prepareWorkflows reads and checks everything that a simulation of workflows needs: the plan, its profiles as far as
+ * they exist, recorded runs, and traces. It writes nothing.
+ * @throws InputError with every fault of plan, profiles, runs, traces and options at once; MissingError where files
+ *   are only missing; CheckFailedError where nothing is wrong but that profiles have changed since the plan was made
  */
 export async function prepareWorkflows(
   found: SimulatedPlan<'workflow-plan'>,
@@ -159,7 +162,10 @@ function ofStagesFaults(options: WorkflowSettings): Fault[] {
   });
 }
 
-/** askedScheduler finds the scheduler that the options or a policy file name, and else that of the plan, with the choices for it. */
+/**
+ * askedScheduler finds the scheduler that the options or a policy file name, and else that of the plan, with the
+ * choices for it.
+ */
 function askedScheduler({ scheduler: asked }: WorkflowSettings): NonNullable<Preparing['serving']> {
   return (plan, { given, told }) => {
     const named = given.flatMap((one) =>

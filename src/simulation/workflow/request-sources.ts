@@ -23,10 +23,10 @@ interface LocatedPlan {
 }
 
 /**
- * requestSources finds where the requests of a plan's workflows come from: recorded runs are read, each file once, of which those of other workflows are
- * left out.
- * @param told where every fault is added: a file that cannot be read, or has changed since the plan was made, or has no runs of a workflow, and
- *   runs that call what the plan cannot execute
+ * requestSources finds where the requests of a plan's workflows come from: recorded runs are read, each file once, of
+ * which those of other workflows are left out.
+ * @param told where every fault is added: a file that cannot be read, or has changed since the plan was made, or has
+ *   no runs of a workflow, and runs that call what the plan cannot execute
  * @returns undefined after a fault
  */
 export async function requestSources(

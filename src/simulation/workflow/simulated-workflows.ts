@@ -65,16 +65,19 @@ export interface WorkflowRun {
   readonly fetches: number;
   /** Until when devices are counted: when the last thing happened, or requests arrived no more, whichever was later. */
   readonly endNs: number;
-  /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
+  /**
+   * The calls, ends included, of which something was expected, and those that were as expected; absent where the
+   * scheduler expects nothing.
+   */
   readonly guesses?: GuessCounts;
   /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
   readonly schedules?: number;
 }
 
 /**
- * simulatedWorkflows serves a load by a plan of workflows, in virtual time and in this thread. Each group of devices has a core of its
- * own, and the front deals it its requests (`dealtArrivals`). The same inputs and seed give the same figures. A core keeps of the
- * requests that are open only, and of what followed what.
+ * simulatedWorkflows serves a load by a plan of workflows, in virtual time and in this thread. Each group of devices
+ * has a core of its own, and the front deals it its requests (`dealtArrivals`). The same inputs and seed give the same
+ * figures. A core keeps of the requests that are open only, and of what followed what.
  * @throws what `subclustersOf` throws, and InputError where more than two million requests wait at once
  */
 export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): WorkflowRun {

@@ -36,9 +36,10 @@ interface ComparingOptions {
 }
 
 /**
- * runWorkflowComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each: the same requests then
- * arrive at the same instants, whatever the scheduler. After an abort those seeds count, from the first on, that are done for every
- * scheduler; where the first is not, the rows are of those schedulers for which it is.
+ * runWorkflowComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each:
+ * the same requests then arrive at the same instants, whatever the scheduler. After an abort those seeds count, from
+ * the first on, that are done for every scheduler; where the first is not, the rows are of those schedulers for which
+ * it is.
  */
 export async function runWorkflowComparison(
   comparing: ComparingWorkflows,

@@ -8,8 +8,8 @@ import { type RanWorkflows, ranWorkflows, type WorkflowJob, type WorkflowSetup }
 const FEW_REQUESTS = 200;
 
 /**
- * WorkflowPool runs simulations of workflows on threads, side by side; by default on as many as the machine has cores, at most 16. The
- * caller closes it.
+ * WorkflowPool runs simulations of workflows on threads, side by side; by default on as many as the machine has cores,
+ * at most 16. The caller closes it.
  */
 export class WorkflowPool extends JobPool<WorkflowJob, RanWorkflows, SimulationProgress> {
   constructor(

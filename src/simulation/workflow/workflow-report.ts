@@ -18,7 +18,8 @@ import { classesOfDevices } from './simulated-workflows.js';
 import type { RanWorkflows, WorkflowSetup } from './workflow-run.js';
 
 /**
- * workflowReport makes the report of a run of workflows, as it is written and printed, with figures over all runs where there are more.
+ * workflowReport makes the report of a run of workflows, as it is written and printed, with figures over all runs where
+ * there are more.
  * @param runs the run of the setup's own seed, and those of the seeds that follow
  */
 export function workflowReport(

@@ -51,8 +51,8 @@ export function unknownFault(name: string, at: 'scheduler' | 'schedulers'): Faul
 }
 
 /**
- * comparedWorkflowSchedulers finds the schedulers that are to be compared: those that are named, as in `dyorc,greedy`, or of `all` those that can
- * serve the plan.
+ * comparedWorkflowSchedulers finds the schedulers that are to be compared: those that are named, as in `dyorc,greedy`,
+ * or of `all` those that can serve the plan.
  * @returns faults where a name has no scheduler, or a named one cannot serve the plan
  */
 export function comparedWorkflowSchedulers(

@@ -62,7 +62,10 @@ function planIn(answer: Answer): GearPlanBody | undefined {
   return 'plan' in answer.answer ? answer.answer.plan : undefined;
 }
 
-/** isCutShort says whether a limit that was given ended the search for a case, or its plan is further from the bound than was asked. */
+/**
+ * isCutShort says whether a limit that was given ended the search for a case, or its plan is further from the bound
+ * than was asked.
+ */
 function isCutShort({ answer, timeOver }: PlannedGears, limits: SolveLimits): boolean {
   const { work } = limits;
   if ('plan' in answer && missedWhatWasAsked(undefined, answer.plan.objective.gap, limits)) return true;

@@ -46,10 +46,16 @@ export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
   },
 };
 
-/** The first version of gear plans of which none was made that does not say what it drops, unless its spec says how it is served. */
+/**
+ * The first version of gear plans of which none was made that does not say what it drops, unless its spec says how it
+ * is served.
+ */
 const FIRST_THAT_DROPS = 4;
 
-/** asServed is what a plan was made of: where the spec does not say how it is served, plans of older versions say it as they did. */
+/**
+ * asServed is what a plan was made of: where the spec does not say how it is served, plans of older versions say it as
+ * they did.
+ */
 function asServed(
   { version, serving: { scheduler, policy } }: GearPlan,
   loaded: LoadedCascade,

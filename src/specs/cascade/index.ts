@@ -1,6 +1,6 @@
 /**
- * This folder answers specs of cascades: it loads them, plans gears on threads, confirms plans and compares cases. `CASCADE_SPECS` is
- * its only door.
+ * This folder answers specs of cascades: it loads them, plans gears on threads, confirms plans and compares cases.
+ * `CASCADE_SPECS` is its only door.
  */
 import type { SpecOf } from '../spec-of.js';
 import { loadCascade } from './cascade.js';

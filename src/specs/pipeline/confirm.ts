@@ -46,7 +46,10 @@ function loadFaults(plan: PipelinePlan, { spec: { value, path } }: LoadedPipelin
   return askedFaults({ load: seen(plan.load, holder) }, { load: seen(value.load, path) });
 }
 
-/** The schedulers that plans have of which the spec names none: the default, that of plans which it does not hold, and those of older versions. */
+/**
+ * The schedulers that plans have of which the spec names none: the default, that of plans which it does not hold, and
+ * those of older versions.
+ */
 const UNNAMED: readonly string[] = [PLANNED_SCHEDULER, 'inferline', 'stage-local'];
 
 /** servingFaults compares who serves a plan with what its spec asks for. */

@@ -12,7 +12,10 @@ export const SOLVER_THREAD: PlannerThread = {
   what: 'solver',
 };
 
-/** A search over no more figures is likely to be over before a thread has started: for each model, its blocks squared by virtual sizes. */
+/**
+ * A search over no more figures is likely to be over before a thread has started: for each model, its blocks squared by
+ * virtual sizes.
+ */
 const FEW_FIGURES = 400;
 
 /** SolverPool runs solvers on threads, side by side. The caller closes it. */

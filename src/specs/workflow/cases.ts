@@ -23,8 +23,8 @@ export interface WorkflowCase extends OpenMix {
 }
 
 /**
- * workflowCases lists every case of a comparison of workflows, ordered by mix, then SLO. A sweep changes the SLO of the one workflow that
- * has one.
+ * workflowCases lists every case of a comparison of workflows, ordered by mix, then SLO. A sweep changes the SLO of the
+ * one workflow that has one.
  * @param told the faults that were found before
  * @throws InputError with every fault of the mixes and sweeps, also where they ask for nothing or for more than 1000 cases
  */

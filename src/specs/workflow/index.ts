@@ -1,6 +1,6 @@
 /**
- * This folder answers specs of workflows: it loads them, plans them on threads by simulating samples of their load, confirms plans and
- * compares cases. `WORKFLOW_SPECS` is its only door.
+ * This folder answers specs of workflows: it loads them, plans them on threads by simulating samples of their load,
+ * confirms plans and compares cases. `WORKFLOW_SPECS` is its only door.
  */
 import { counted } from '../../formats/index.js';
 import type { SpecOf } from '../spec-of.js';

@@ -20,8 +20,8 @@ export interface LoadOfWorkflows {
 }
 
 /**
- * requestsOfLoad draws the requests that workflows are planned for: when they come, of which workflow each is, and what it does. A seed
- * gives the same requests always.
+ * requestsOfLoad draws the requests that workflows are planned for: when they come, of which workflow each is, and what
+ * it does. A seed gives the same requests always.
  * @throws InputError where there is no request, or more tasks than a plan is made for
  */
 export function requestsOfLoad({ resolved, trace }: LoadOfWorkflows, seed: number): RequestsToBound {

@@ -48,8 +48,8 @@ export interface LoadedWorkflows {
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   /**
-   * inputs lists spec, cluster and trace (where there are such files), a profile for each component that is used (of all where none are
-   * named), and the runs and programs.
+   * inputs lists spec, cluster and trace (where there are such files), a profile for each component that is used (of
+   * all where none are named), and the runs and programs.
    */
   inputs(holder: string | undefined, used?: readonly string[]): InputFile[];
 }
@@ -87,7 +87,8 @@ export function componentProfiles({ files }: Pick<LoadedWorkflows, 'files'>): Pr
 }
 
 /**
- * loadWorkflows reads the cluster, the profiles, the recorded runs, the programs and the trace of a spec of workflows, and resolves it.
+ * loadWorkflows reads the cluster, the profiles, the recorded runs, the programs and the trace of a spec of workflows,
+ * and resolves it.
  * @param readBefore other files that were read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing

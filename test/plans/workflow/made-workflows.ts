@@ -18,8 +18,8 @@ export function madeDevices(
 }
 
 /**
- * madePlan is a small plan without contradictions: a chat that may draw a picture, and a search, on two big devices of one server and a
- * small one of another, which cannot draw.
+ * madePlan is a small plan without contradictions: a chat that may draw a picture, and a search, on two big devices of
+ * one server and a small one of another, which cannot draw.
  */
 export function madePlan(): WorkflowPlan {
   return {

@@ -28,7 +28,10 @@ async function answered(
   return { ending, around };
 }
 
-/** expectAsByHand says that an answer is what the program gives by itself, and that the device was asked for nothing that it lacked. */
+/**
+ * expectAsByHand says that an answer is what the program gives by itself, and that the device was asked for nothing
+ * that it lacked.
+ */
 async function expectAsByHand(program: Program, ending: Ending, { devices }: Driven): Promise<void> {
   const own = await computed(program, ROW);
   if (ending.kind !== 'answered') throw new Error(`the request ended so: ${JSON.stringify(ending)}`);

@@ -29,8 +29,9 @@ interface Asked {
 }
 
 /**
- * NoOpDevice computes in this thread, at once or some turns later. It keeps watch: a component is executed or forgotten only where it is
- * held, an output is kept once, read only where it is kept, and one batch is executed at a time. What is wrong is in `broken`.
+ * NoOpDevice computes in this thread, at once or some turns later. It keeps watch: a component is executed or forgotten
+ * only where it is held, an output is kept once, read only where it is kept, and one batch is executed at a time. What
+ * is wrong is in `broken`.
  */
 export class NoOpDevice implements DrivenDevice {
   generation = 1;

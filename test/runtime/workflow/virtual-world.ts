@@ -26,8 +26,8 @@ interface Expected {
 }
 
 /**
- * VirtualWorld has devices, links and recorded programs for a live driver, in virtual time. It reads what the core decides to know which
- * links a transfer takes, and counts by itself how long they are taken.
+ * VirtualWorld has devices, links and recorded programs for a live driver, in virtual time. It reads what the core
+ * decides to know which links a transfer takes, and counts by itself how long they are taken.
  */
 export class VirtualWorld implements RunPrograms {
   readonly devices: readonly VirtualDevice[];
@@ -234,7 +234,10 @@ interface Replaying {
   end(tasks: readonly number[]): void;
 }
 
-/** Replay makes the calls of a recorded run as its program did: each once what it takes was called and what it came after was read. */
+/**
+ * Replay makes the calls of a recorded run as its program did: each once what it takes was called and what it came
+ * after was read.
+ */
 class Replay {
   /** The tasks by their calls, in the order in which they were made. */
   readonly taskOf = new Map<number, number>();

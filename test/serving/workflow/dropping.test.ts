@@ -78,8 +78,9 @@ function served({ shape, runs, gapNs, policy, frequencies = [] }: Served): Resul
 }
 
 /**
- * randomChain draws a program that calls components once each, one after the other, each of which takes the output of the one before. Where it has
- * more than two calls its outputs have no bytes: nobody knows beforehand which of them it reads between the calls that are expected.
+ * randomChain draws a program that calls components once each, one after the other, each of which takes the output of
+ * the one before. Where it has more than two calls its outputs have no bytes: nobody knows beforehand which of them it
+ * reads between the calls that are expected.
  */
 function randomChain(stream: Stream, { components }: Shape): RecordedRun {
   const order = components.map((_, c) => c);
@@ -196,7 +197,10 @@ describe('giving up what is expected to end late', () => {
   );
 });
 
-/** Two devices that hold two components, of which the first takes 100 alone and 250 in a batch of four, and the second 50 and 80. */
+/**
+ * Two devices that hold two components, of which the first takes 100 alone and 250 in a batch of four, and the second
+ * 50 and 80.
+ */
 const TWO: Shape = {
   components: [
     [100, 150, 200, 250],

@@ -118,8 +118,8 @@ interface PlainDevice {
 }
 
 /**
- * plainBest tries all orders, all devices and all ways in which they take a task, one after the other, and gives the least that the ends
- * of the known tasks and of all come to, and what it costs others.
+ * plainBest tries all orders, all devices and all ways in which they take a task, one after the other, and gives the
+ * least that the ends of the known tasks and of all come to, and what it costs others.
  */
 function plainBest({ outlook, devices, tasks, residency, work, shape, goal, costs }: Case): number {
   const at = shape.devices.map((_, d): PlainDevice => {

@@ -11,7 +11,10 @@ import { type Shape, workflowTopology } from './workflows.js';
 const AT = 1000;
 const [SEARCHED, CALLED, RARE, OTHER] = [0, 1, 2, 3] as const;
 
-/** Two devices with room for three components: the first holds two that can leave for the others, which take its last bytes and more. */
+/**
+ * Two devices with room for three components: the first holds two that can leave for the others, which take its last
+ * bytes and more.
+ */
 const SHAPE: Shape = {
   components: [20, 10, 15, 10].map((bytes, c) => ({ bytes, loadNs: 100 * (c + 1), latencyNs: [[50, 60]] })),
   devices: [0, 1].map(() => ({ class: 0, server: 0, bytes: 30 })),

@@ -22,7 +22,10 @@ const CORES: Readonly<Record<string, Trial['coreOf']>> = {
     workflowCore('ray-like', topology, { ...parts, rayLike: { ...RAY, leastReplicas: 0, mostOngoing: 2 } }),
 };
 
-/** heldShape draws a cluster on which some device holds each component at the start, and devices have little room beside in half the cases. */
+/**
+ * heldShape draws a cluster on which some device holds each component at the start, and devices have little room beside
+ * in half the cases.
+ */
 function heldShape(stream: Stream): Shape {
   const shape = randomShape(stream);
   const all = shape.components.map((_, component) => component);

@@ -65,8 +65,9 @@ describe('RayLikeAllocation', () => {
     // device 1 is free but for another component.
     expect(told(given, 'load', 'loaded', 'evict')).toEqual([
       ...[[40, 'load', 1, 0] as const, [40, 'load', 2, 0], [42, 'loaded', 1, 0], [42, 'loaded', 2, 0]],
-      // A task ends at 101 s, one at 142 s, and then one each 100 s, so that from 170 s on fewer than three are asked for. When that
-      // has lasted for 600 s, there are no tasks. The replicas on devices without another go, the last one first.
+      // A task ends at 101 s, one at 142 s, and then one each 100 s, so that from 170 s on fewer than three are asked
+      // for. When that has lasted for 600 s, there are no tasks. The replicas on devices without another go, the last
+      // one first.
       ...[[770, 'evict', 0, 0] as const, [770, 'evict', 2, 0]],
     ]);
     expect(told(given, 'execute')).toEqual([
@@ -111,7 +112,8 @@ describe('RayLikeAllocation', () => {
 
   it('seals a batch 10 ms after its first task, also while its device is busy', () => {
     const shape = cluster(1, [[0.1 * S, 0.1 * S, 0.1 * S]], { holds: [[0]], bytes: 1e9 });
-    // What clients send takes a millisecond to the device: the second comes at the very instant at which the first has waited enough.
+    // What clients send takes a millisecond to the device: the second comes at the very instant at which the first has
+    // waited enough.
     const given = { shape, requests: came([0, 0.01, 0.011, 0.022], 0, 1e6), coreOf: coreOf() };
     expect(told(given, 'execute')).toEqual([
       ...[[0.011, 'execute', 0, 2] as const, [0.111, 'execute', 0, 1], [0.211, 'execute', 0, 1]],

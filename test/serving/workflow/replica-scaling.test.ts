@@ -29,8 +29,8 @@ function scaledBy(
 
 describe('ReplicaScaling', () => {
   it('follows the mean of three counts once it has asked for more for 30 s, and for fewer for 600 s', () => {
-    // Six tasks are counted at 10 s, where the mean of 0 and 6 asks for two. From 30 s on the mean is 6, which asks for three. After
-    // 101 s there are none: at 110 s the mean is 4, which asks for two, and from 130 s on it is 0.
+    // Six tasks are counted at 10 s, where the mean of 0 and 6 asks for two. From 30 s on the mean is 6, which asks for
+    // three. After 101 s there are none: at 110 s the mean is 4, which asks for two, and from 130 s on it is 0.
     const { targets } = scaledBy([
       [1, 6],
       [101, 0],
@@ -115,7 +115,10 @@ describe('ReplicaScaling', () => {
   });
 });
 
-/** loopOf counts the turns of Ray's control loop in which the same was wanted, with a look every tenth of a second. Times are whole seconds. */
+/**
+ * loopOf counts the turns of Ray's control loop in which the same was wanted, with a look every tenth of a second.
+ * Times are whole seconds.
+ */
 function loopOf(
   changes: readonly (readonly [number, number])[],
   least: number,

@@ -144,7 +144,10 @@ function queueCase(stream: Stream): { readonly told: Told; readonly deviceOf: nu
   return { told: { shape, requests, coreOf }, deviceOf };
 }
 
-/** oneComponent is a cluster with one component, which takes 100 ns a batch of up to two, on devices of the servers that are given. */
+/**
+ * oneComponent is a cluster with one component, which takes 100 ns a batch of up to two, on devices of the servers that
+ * are given.
+ */
 function oneComponent(servers: readonly number[], holds: readonly (readonly number[])[]): Shape {
   return {
     applications: 1,
@@ -223,9 +226,10 @@ describe('StaticAllocation', () => {
   });
 
   it('lets outputs leave first that nothing takes any more, and never what a batch takes', () => {
-    // Memory beside the component is 50 bytes. The first call gives 20 bytes and the second, which takes them, gives 20 more. The third
-    // takes the second's, and gives 20: of the three the first, which nothing takes now, is to leave. The fourth takes the second's and
-    // the third's, which are both there still: had another left, it would take 20 ns to come again.
+    // Memory beside the component is 50 bytes. The first call gives 20 bytes and the second, which takes them, gives 20
+    // more. The third takes the second's, and gives 20: of the three the first, which nothing takes now, is to leave.
+    // The fourth takes the second's and the third's, which are both there still: had another left, it would take 20 ns
+    // to come again.
     const calls = [
       call(0, { outputBytes: 20 }),
       call(0, { inputs: [0], outputBytes: 20 }),
@@ -290,8 +294,8 @@ describe('StaticAllocation', () => {
         troubles,
         coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, rayLike }),
       }).filter(({ event }) => event === 'execute');
-      // From 100 to 150 ns, what the first gave is sent to device 1, and leaves no room for the 20 bytes of the second, which then take
-      // 2000 ns to come. The first is only dropped at 1001 ns.
+      // From 100 to 150 ns, what the first gave is sent to device 1, and leaves no room for the 20 bytes of the second,
+      // which then take 2000 ns to come. The first is only dropped at 1001 ns.
       expect(begun.map(({ atNs, on }) => [atNs, on])).toEqual([
         [0, 0],
         [2150, 0],

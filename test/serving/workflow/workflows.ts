@@ -99,7 +99,10 @@ function poolOf({ devices }: Shape, component: number, deviceClass: number, time
   };
 }
 
-/** randomShape draws a cluster on which every component can run somewhere, and fits beside all inputs of a task, and a batch gives no more than that. */
+/**
+ * randomShape draws a cluster on which every component can run somewhere, and fits beside all inputs of a task, and a
+ * batch gives no more than that.
+ */
 export function randomShape(stream: Stream): Shape {
   const classes = 1 + stream.integer(2);
   const components = Array.from({ length: 1 + stream.integer(4) }, (_, component) => {

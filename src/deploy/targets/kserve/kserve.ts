@@ -54,7 +54,10 @@ export const KSERVE_ENGINE: Engine<'kserve'> = {
   isProgram: (path) => path === LABEL_NODES,
 };
 
-/** KSERVE writes a bundle of InferenceServices whose pods run our own server, and of graphs that split requests over unlike ones. */
+/**
+ * KSERVE writes a bundle of InferenceServices whose pods run our own server, and of graphs that split requests over
+ * unlike ones.
+ */
 export const KSERVE = engineTarget(KSERVE_ENGINE);
 
 function graphFile(bundle: EngineBundle, units: readonly ServingUnit[]): [string, string][] {

@@ -32,7 +32,10 @@ export interface ServingUnit {
   readonly rates: readonly { readonly model: number; readonly rps: number }[];
 }
 
-/** DividedBy says who divides GPUs: the device plugin gives a container one share, and a claim of DRA whole GPUs with MPS on them. */
+/**
+ * DividedBy says who divides GPUs: the device plugin gives a container one share, and a claim of DRA whole GPUs with
+ * MPS on them.
+ */
 export type DividedBy = 'plugin' | 'claims';
 
 /**

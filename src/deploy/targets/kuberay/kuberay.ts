@@ -67,7 +67,10 @@ function pluginFiles(bundle: EngineBundle): [string, string][] {
   return [[DEVICE_PLUGIN, kubeText(comment, [devicePluginConfig(bundle)])]];
 }
 
-/** divisionFaults finds classes some of whose devices are divided and others not, or unlike, since Ray counts parts of a class alone. */
+/**
+ * divisionFaults finds classes some of whose devices are divided and others not, or unlike, since Ray counts parts of a
+ * class alone.
+ */
 function divisionFaults({ graph }: EngineBundle): Fault[] {
   const classes = [...new Set(graph.groups.map(({ deviceClass }) => deviceClass))];
   return classes.flatMap((name) => {

@@ -85,7 +85,10 @@ const HEAD = `# This file runs a plan on Ray Serve: serve deploy serve_config.ya
 # What stands in user_config can be changed and deployed again: replicas and requests stay. What stands in args needs a new deployment.
 `;
 
-/** COUNTS_KEPT is the variable of how long an ingress goes by what it last heard of a replica's ongoing requests, 10 s by default. */
+/**
+ * COUNTS_KEPT is the variable of how long an ingress goes by what it last heard of a replica's ongoing requests, 10 s
+ * by default.
+ */
 export const COUNTS_KEPT = 'RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S';
 
 /**

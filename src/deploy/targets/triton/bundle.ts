@@ -56,7 +56,10 @@ export function isBatchFirst({ batchAxis, shape }: TensorSpec): boolean {
   return batchAxis === 0 && shape[0] === 1;
 }
 
-/** stageBatch is the largest batch that Triton forms of a stage: the planned one, or 0 where a tensor is not batched along axis 0. */
+/**
+ * stageBatch is the largest batch that Triton forms of a stage: the planned one, or 0 where a tensor is not batched
+ * along axis 0.
+ */
 export function stageBatch({ inputs, outputs, batch }: EngineStage): number {
   return [...inputs, ...outputs].every(({ spec }) => isBatchFirst(spec)) ? batch : 0;
 }

@@ -27,8 +27,8 @@ export interface QueueTimeouts {
 }
 
 /**
- * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, except for what is left
- * to the Python models before them.
+ * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, except for
+ * what is left to the Python models before them.
  */
 export function queueTimeouts(plan: StagePlan, graph: EngineGraph): QueueTimeouts {
   const { aloneNs, spareNs, shares } = spareTimes(planTopologyOf(plan, { transfers: 'none' }));

@@ -39,7 +39,10 @@ const bundleOf = (name: string) => bundles.get(name) as DeployedBundle;
 
 const TOLD_DIGEST = /("inferplan\.plan_sha256" value \{ string_value: ")[0-9a-f]{64}/g;
 
-/** shownFiles joins the texts of files, of a long one its first lines; the plan's digest is that of measured files, so it is named. */
+/**
+ * shownFiles joins the texts of files, of a long one its first lines; the plan's digest is that of measured files, so
+ * it is named.
+ */
 function shownFiles(texts: ReadonlyMap<string, string>): string {
   return [...texts]
     .filter(([path]) => path !== 'lint.json' && !path.endsWith('.py'))
