@@ -3,8 +3,9 @@ import type { StartExecutor } from '../execution/index.js';
 import { streamsOf } from '../random/index.js';
 import { type ChosenScheduler, makeCore, poolsServedBy, sharingFirst } from '../serving/index.js';
 import { Counters } from './counters.js';
+import { EngineDevices } from './engine-devices.js';
 import { HangLimit } from './hang-limit.js';
-import { crowdedByDevices, LiveDevice, planDevices, type UpReason } from './live-device.js';
+import { LiveDevice, planDevices } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import { runOf } from './run-of.js';
@@ -30,10 +31,8 @@ export class LiveEngine {
   /** Where fronts call in. */
   readonly intake: Intake;
   readonly counters: Counters;
-  private readonly devices: LiveDevice[];
+  private readonly devices: EngineDevices<LiveDevice>;
   private readonly driver: LiveDriver;
-  private readonly up: Set<number> = new Set();
-  private readonly hanging: Set<number> = new Set();
 
   constructor(
     private readonly bundle: OpenedBundle,
@@ -51,31 +50,25 @@ export class LiveEngine {
       },
     );
     const limits = bundle.topology.pools.map((pool) => new HangLimit(pool));
-    this.devices = planDevices(bundle, start).map((plan, device) => {
+    const plans = planDevices(bundle, start);
+    const parts = { named: bundle.topology.devices, counters: this.counters, driver: () => this.driver, log };
+    this.devices = new EngineDevices(parts, (device, events) => {
       const duties = poolsServedBy(itemAt(bundle.topology.devices, device)).map((pool) => ({
         pool,
         work: itemAt(bundle.work, pool),
         largestBatch: itemAt(bundle.topology.pools, pool).batch,
         hang: itemAt(limits, pool),
       }));
-      return new LiveDevice(plan, duties, {
-        up: (why) => this.deviceUp(device, why),
-        down: (why) => this.deviceDown(device, why),
-        failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
-        off: () => this.deviceOff(device),
-        restarted: () => this.counters.restarted(device),
-        hangs: (ms) => this.hangs(device, ms),
-        hangsNoMore: (isRun) => this.hangsNoMore(device, isRun),
-      });
+      return new LiveDevice(itemAt(plans, device), duties, events);
     });
-    this.driver = new LiveDriver(bundle, this.devices, {
+    this.driver = new LiveDriver(bundle, this.devices.all, {
       makeCore: (decisions) =>
         makeCore(scheduler, bundle.topology, { decisions, streams: streamsOf(CORE_SEED, 'core') }),
       observer: {
         batch: (record) => this.counters.batch(record),
         failure: (pool, device, why) => {
           this.counters.executionFailed(pool);
-          log({ kind: 'batchFailed', device: this.nameOf(device), why });
+          log({ kind: 'batchFailed', device: this.devices.nameOf(device), why });
         },
         activated: (device) =>
           log({ kind: 'deviceActivated', ...standby.activated(this.driver.now(), device) }),
@@ -92,31 +85,10 @@ export class LiveEngine {
    * @throws the signal's reason on abort, which ends the executors at once, also while they load or warm a model
    */
   async start(): Promise<void> {
-    const { log, signal } = this.options;
-    const used = this.devices.filter(
+    const used = this.devices.all.filter(
       (_, device) => itemAt(this.bundle.topology.devices, device).standby !== true,
     );
-    let done = 0;
-    const kill = () => this.kill();
-    signal?.addEventListener('abort', kill);
-    try {
-      await settleAll(
-        used.map(async (device) => {
-          signal?.throwIfAborted();
-          await device.start();
-          done += 1;
-          log({ kind: 'loading', device: device.plan.name, done, of: used.length });
-        }),
-      );
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    } finally {
-      signal?.removeEventListener('abort', kill);
-    }
-    signal?.throwIfAborted();
-    const crowded = crowdedByDevices(this.devices.map(({ plan }) => plan));
-    if (crowded !== undefined) log({ kind: 'crowded', why: crowded });
+    await this.devices.start(used, this.options.signal);
   }
 
   /** drain takes no more requests, and resolves when every request has its ending. */
@@ -129,17 +101,13 @@ export class LiveEngine {
   abandon(): number {
     const count = this.driver.abandon();
     this.driver.stop();
-    this.kill();
+    this.devices.kill();
     return count;
-  }
-
-  private kill(): void {
-    for (const device of this.devices) device.kill();
   }
 
   /** close ends the devices, of an engine that has drained or was abandoned. */
   async close(): Promise<void> {
-    await Promise.all(this.devices.map((device) => device.close()));
+    await this.devices.close();
   }
 
   /** pending counts the requests without an ending. */
@@ -153,61 +121,17 @@ export class LiveEngine {
     const owner = model === undefined ? undefined : sharingFirst(topology)[model];
     const pools = topology.pools.filter((pool) => owner === undefined || pool.model === owner);
     if (this.bundle.isPart && pools.length === 0) return false;
-    return pools.every((pool) =>
-      pool.devices.some((device) => this.up.has(device) && !this.hanging.has(device)),
-    );
+    return pools.every((pool) => pool.devices.some((device) => this.devices.isServing(device)));
   }
 
   executorPids(): readonly number[] {
-    return this.devices.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+    return this.devices.executorPids();
   }
 
   coreTime(): { decideUs: number; calls: number; requests: number } {
     const { decideUs, decideCalls, requestCount } = this.driver;
     return { decideUs, calls: decideCalls, requests: requestCount };
   }
-
-  private nameOf(device: number): string {
-    return itemAt(this.bundle.topology.devices, device).name;
-  }
-
-  private deviceUp(device: number, why: UpReason): void {
-    this.up.add(device);
-    this.counters.device(device, true);
-    this.driver.deviceUp(device);
-    this.options.log({ kind: 'deviceUp', device: this.nameOf(device), why });
-  }
-
-  private hangs(device: number, ms: number): void {
-    this.hanging.add(device);
-    this.counters.device(device, false);
-    this.options.log({ kind: 'deviceHangs', device: this.nameOf(device), ms });
-  }
-
-  private hangsNoMore(device: number, isRun: boolean): void {
-    this.hanging.delete(device);
-    this.counters.device(device, this.up.has(device));
-    if (isRun) this.options.log({ kind: 'deviceGoesOn', device: this.nameOf(device) });
-  }
-
-  private deviceOff(device: number): void {
-    this.up.delete(device);
-    this.hanging.delete(device);
-    this.counters.device(device, false);
-  }
-
-  private deviceDown(device: number, why: string): void {
-    this.deviceOff(device);
-    this.driver.deviceDown(device);
-    this.options.log({ kind: 'deviceDown', device: this.nameOf(device), why });
-  }
-}
-
-/** settleAll waits for all starts before it throws the first error, so that no start goes on after it. */
-async function settleAll(starts: Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(starts);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }
 
 /** watchedArrivals gives what is called for each arrival: the load is compared with the planned one where there is one. */

@@ -9,8 +9,9 @@ import {
   workflowCore,
 } from '../../serving/index.js';
 import { Counters } from '../counters.js';
+import { EngineDevices } from '../engine-devices.js';
 import { HangLimit } from '../hang-limit.js';
-import { crowdedByDevices, planDevices, type UpReason } from '../live-device.js';
+import { planDevices } from '../live-device.js';
 import { Intake } from '../submit.js';
 import type { ServeEvent } from '../types.js';
 import { ComponentDevice } from './component-device.js';
@@ -44,11 +45,9 @@ export class WorkflowEngine {
   readonly intake: Intake;
   readonly counters: Counters;
   private readonly programs = new HostedPrograms();
-  private readonly devices: readonly ComponentDevice[];
+  private readonly devices: EngineDevices<ComponentDevice>;
   private readonly driver: LiveWorkflowDriver;
   private readonly metrics: WorkflowCounters;
-  private readonly up: Set<number> = new Set();
-  private readonly hanging: Set<number> = new Set();
 
   constructor(
     private readonly bundle: OpenedWorkflows,
@@ -62,7 +61,7 @@ export class WorkflowEngine {
       models,
       components: table.components,
       pools: table.pools,
-      devices: this.devices,
+      devices: this.devices.all,
       programs: this.programs,
       drops: new WorkflowDrops(topology),
       makeCore: (decisions) =>
@@ -79,33 +78,22 @@ export class WorkflowEngine {
     this.intake = new Intake(bundle, this.driver, this.counters);
   }
 
-  private madeDevices(): ComponentDevice[] {
+  private madeDevices(): EngineDevices<ComponentDevice> {
     const { topology, table, work } = this.bundle;
     const { log, start } = this.options;
     const limits = topology.pools.map((pool) => new HangLimit(pool));
     const caches = table.hosts.map(({ bytes }) => new HostCache({ limitBytes: bytes }));
-    return planDevices(this.bundle).map((plan, device) => {
+    const plans = planDevices(this.bundle);
+    const parts = { named: topology.devices, counters: this.counters, driver: () => this.driver, log };
+    return new EngineDevices(parts, (device, events) => {
       const { host, holds } = itemAt(table.devices, device);
       const duties = topology.pools.flatMap(({ devices, batch }, pool) =>
         devices.includes(device)
           ? [{ pool, work: itemAt(work, pool), largestBatch: batch, hang: itemAt(limits, pool) }]
           : [],
       );
-      return new ComponentDevice({
-        plan,
-        duties,
-        holds,
-        start,
-        cache: itemAt(caches, host),
-        events: {
-          up: (why) => this.deviceUp(device, why),
-          down: (why) => this.deviceDown(device, why),
-          failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
-          restarted: () => this.counters.restarted(device),
-          hangs: (ms) => this.hangs(device, ms),
-          hangsNoMore: (isRun) => this.hangsNoMore(device, isRun),
-        },
-      });
+      const plan = itemAt(plans, device);
+      return new ComponentDevice({ plan, duties, holds, start, cache: itemAt(caches, host), events });
     });
   }
 
@@ -113,21 +101,21 @@ export class WorkflowEngine {
     const { counters, metrics } = this;
     const { log } = this.options;
     const component = (pool: number) => stageName(itemAt(this.bundle.topology.pools, pool).stage);
-    const place = (device: number) => (device === NONE ? 'front' : this.nameOf(device));
+    const place = (device: number) => (device === NONE ? 'front' : this.devices.nameOf(device));
     return {
       batch: (record) => counters.batch(record),
       failure: (pool, device, why) => {
         counters.executionFailed(pool);
-        log({ kind: 'batchFailed', device: this.nameOf(device), why });
+        log({ kind: 'batchFailed', device: this.devices.nameOf(device), why });
       },
-      loaded: (device, pool) => metrics.loaded(this.nameOf(device), component(pool)),
+      loaded: (device, pool) => metrics.loaded(this.devices.nameOf(device), component(pool)),
       loadFailed: (device, pool, why) => {
-        metrics.loadFailed(this.nameOf(device), component(pool));
-        log({ kind: 'loadFailed', device: this.nameOf(device), component: component(pool), why });
+        metrics.loadFailed(this.devices.nameOf(device), component(pool));
+        log({ kind: 'loadFailed', device: this.devices.nameOf(device), component: component(pool), why });
       },
-      evicted: (device, pool) => metrics.evicted(this.nameOf(device), component(pool)),
+      evicted: (device, pool) => metrics.evicted(this.devices.nameOf(device), component(pool)),
       fetched: (from, to, bytes) => metrics.fetched({ from: place(from), to: place(to) }, bytes),
-      spilled: (device) => metrics.spilled(this.nameOf(device)),
+      spilled: (device) => metrics.spilled(this.devices.nameOf(device)),
       unneeded: () => metrics.unneeded(),
     };
   }
@@ -144,23 +132,7 @@ export class WorkflowEngine {
       seed: CORE_SEED,
       printed: (workflow, text) => log({ kind: 'programPrinted', workflow, text }),
     });
-    let done = 0;
-    const kill = () => this.kill();
-    signal?.addEventListener('abort', kill);
-    const starts = await Promise.allSettled(
-      this.devices.map(async (device) => {
-        signal?.throwIfAborted();
-        await device.start();
-        done += 1;
-        log({ kind: 'loading', device: device.plan.name, done, of: this.devices.length });
-      }),
-    );
-    signal?.removeEventListener('abort', kill);
-    signal?.throwIfAborted();
-    const failed = starts.find((one) => one.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    const crowded = crowdedByDevices(this.devices.map(({ plan }) => plan));
-    if (crowded !== undefined) log({ kind: 'crowded', why: crowded });
+    await this.devices.start(this.devices.all, signal);
   }
 
   /** drain takes no more requests, and resolves when every request has its ending. */
@@ -173,17 +145,13 @@ export class WorkflowEngine {
   abandon(): number {
     const count = this.driver.abandon();
     this.driver.stop();
-    this.kill();
+    this.devices.kill();
     return count;
-  }
-
-  private kill(): void {
-    for (const device of this.devices) device.kill();
   }
 
   /** close ends the devices and programs, of an engine that has drained or was abandoned. */
   async close(): Promise<void> {
-    await Promise.all([...this.devices.map((device) => device.close()), this.programs.close()]);
+    await Promise.all([this.devices.close(), this.programs.close()]);
   }
 
   /** pending counts the requests without an ending. */
@@ -200,48 +168,17 @@ export class WorkflowEngine {
       this.bundle.topology.pools.some(
         ({ stage, devices }) =>
           stageRoute(stage) === stageRoute(pool.stage) &&
-          devices.some((device) => this.up.has(device) && !this.hanging.has(device)),
+          devices.some((device) => this.devices.isServing(device)),
       ),
     );
   }
 
   executorPids(): readonly number[] {
-    return this.devices.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+    return this.devices.executorPids();
   }
 
   coreTime(): { decideUs: number; calls: number; requests: number } {
     const { decideUs, decideCalls, requestCount } = this.driver;
     return { decideUs, calls: decideCalls, requests: requestCount };
-  }
-
-  private nameOf(device: number): string {
-    return itemAt(this.bundle.topology.devices, device).name;
-  }
-
-  private deviceUp(device: number, why: UpReason): void {
-    this.up.add(device);
-    this.counters.device(device, true);
-    this.driver.deviceUp(device);
-    this.options.log({ kind: 'deviceUp', device: this.nameOf(device), why });
-  }
-
-  private deviceDown(device: number, why: string): void {
-    this.up.delete(device);
-    this.hanging.delete(device);
-    this.counters.device(device, false);
-    this.driver.deviceDown(device);
-    this.options.log({ kind: 'deviceDown', device: this.nameOf(device), why });
-  }
-
-  private hangs(device: number, ms: number): void {
-    this.hanging.add(device);
-    this.counters.device(device, false);
-    this.options.log({ kind: 'deviceHangs', device: this.nameOf(device), ms });
-  }
-
-  private hangsNoMore(device: number, isRun: boolean): void {
-    this.hanging.delete(device);
-    this.counters.device(device, this.up.has(device));
-    if (isRun) this.options.log({ kind: 'deviceGoesOn', device: this.nameOf(device) });
   }
 }
