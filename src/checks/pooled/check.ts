@@ -138,9 +138,13 @@ function checkPipeline(
   let totalUs = 0;
   let slowest = Number.POSITIVE_INFINITY;
   partitions.forEach((partition, d) => {
-    const before = partitions[d - 1];
-    const after = partitions[d + 1];
-    const seen = checkPartition(partition, before, after, model, problem, `${at}/partitions/${d}`, told);
+    const place = {
+      partition,
+      before: partitions[d - 1],
+      after: partitions[d + 1],
+      at: `${at}/partitions/${d}`,
+    };
+    const seen = checkPartition(place, { model, problem }, told);
     totalUs += seen.latencyUs + seen.transferUs;
     slowest = Math.min(slowest, seen.throughputRps);
   });
@@ -184,13 +188,17 @@ interface SeenPartition {
   readonly throughputRps: number;
 }
 
+/** PartitionPlace is a partition with those before and after it in its pipeline, where it has them. */
+interface PartitionPlace {
+  readonly partition: PlannedPartition;
+  readonly before: PlannedPartition | undefined;
+  readonly after: PlannedPartition | undefined;
+  readonly at: string;
+}
+
 function checkPartition(
-  partition: PlannedPartition,
-  before: PlannedPartition | undefined,
-  after: PlannedPartition | undefined,
-  model: CheckedModel,
-  problem: PooledQuestion,
-  at: string,
+  { partition, before, after, at }: PartitionPlace,
+  { model, problem }: { readonly model: CheckedModel; readonly problem: PooledQuestion },
   told: Told,
 ): SeenPartition {
   const device = problem.cluster.devices[partition.device];
@@ -216,7 +224,11 @@ function checkPartition(
   const nextLink = next?.linkGbps ?? problem.cluster.networkGbps;
   const throughputRps =
     partition.virtualGpus *
-    rateOf(partition, latencyUs, before?.transferBytes ?? 0, bytes, device, link, problem);
+    rateOf(partition, latencyUs, {
+      bytes: problem.planner.linkThroughput ? [before?.transferBytes ?? 0, bytes] : [],
+      gbps: link,
+      perServer: device.perServer ?? 1,
+    });
   same(told, `${at}/throughputRps`, { is: partition.throughputRps, should: throughputRps });
   const slower = link === undefined || nextLink === undefined ? undefined : Math.min(link, nextLink);
   return {
@@ -276,18 +288,18 @@ function crossUs(bytes: number, gbps: number | undefined): number {
 function rateOf(
   { batch, virtual }: PlannedPartition,
   latencyUs: number,
-  inBytes: number,
-  outBytes: number,
-  device: DeviceClass,
-  gbps: number | undefined,
-  { planner }: PooledQuestion,
+  link: {
+    /** What each row moves over the link; nothing where links bound no rates. */
+    readonly bytes: readonly number[];
+    readonly gbps: number | undefined;
+    readonly perServer: number;
+  },
 ): number {
   const rates = [(batch / latencyUs) * 1e6];
-  if (planner.linkThroughput)
-    for (const bytes of [inBytes, outBytes]) {
-      const us = crossUs(bytes, gbps) * virtual * (device.perServer ?? 1);
-      if (us > 0) rates.push(1e6 / us);
-    }
+  for (const bytes of link.bytes) {
+    const us = crossUs(bytes, link.gbps) * virtual * link.perServer;
+    if (us > 0) rates.push(1e6 / us);
+  }
   return smallestOf(rates);
 }
 
