@@ -259,6 +259,15 @@ planner: { objective: speed }
       expect(() => parseArtifact(text, path, ['pooled'])).toThrow(words);
   });
 
+  it('says once what is wrong at a place of a YAML text, however often the library does', () => {
+    const open = faultsOf('['.repeat(50_000));
+    expect(open.map(({ message }) => message)).toContain('it is nested more than 64 levels deep');
+    for (const faults of [open, faultsOf('['.repeat(500)), faultsOf('kind: [\nmodels: ]}')]) {
+      const texts = faults.map(({ path, message }) => `${path} ${message}`);
+      expect(texts).toEqual([...new Set(texts)]);
+    }
+  });
+
   inWholeRun('names every key that a YAML map holds twice, in a map of any size', () => {
     const keys = Array.from({ length: whole(8000, 40_000) }, (_, i) => `k${i}: 1`).join('\n');
     expect(() => parseArtifact(`${keys}\nk7: 2\nk9: 2`, 'x.yaml', ['cluster'])).toThrow(

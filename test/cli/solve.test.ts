@@ -59,6 +59,46 @@ describe('plan solve', () => {
   });
 });
 
+describe('plan solve --formulation literal', () => {
+  it('ends with 5 and says why, where a plan needs three pipelines of one sequence of classes', async () => {
+    const profile = {
+      kind: 'profile',
+      version: '1.0',
+      model: { name: 'm' },
+      blocks: [1, 1, 1, 1].map((GiB) => ({ cutBytes: 0, weightBytes: GiB * 2 ** 30 })),
+      devices: { A: { blockLatencyUs: { 1: { 1: [9000, 5000, 8000, 7000] } } } },
+    };
+    const spec = {
+      kind: 'pooled',
+      // No GPU has room for all four blocks.
+      cluster: { devices: { A: { count: 9, memoryGiB: 3.5, hourlyCost: 1 } }, networkGbps: 10 },
+      models: [{ profile: 'three.profile.json', sloMs: 1000, rps: 302 }],
+      planner: { objective: 'cost', maxPartitions: 2 },
+    };
+    await writeFile(join(folder, 'three.profile.json'), JSON.stringify(profile));
+    await writeFile(join(folder, 'three.json'), JSON.stringify(spec));
+    const solve = (...options: string[]) => plan(['solve', join(folder, 'three.json'), ...options]);
+
+    const literal = await solve('--formulation', 'literal');
+    expect([literal.code, literal.stdout]).toEqual([5, '']);
+    expect(literal.stderr).toContain('the literal formulation found no plan with the two pipelines');
+    expect(literal.stderr).toContain('more of them may do; leave out --formulation literal');
+    if (!WHOLE) return;
+    const json = await solve('--formulation', 'literal', '--json');
+    expect(json.code).toBe(5);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      kind: 'no-plan',
+      status: 'no-plan-in-time',
+      limit: 'copies',
+      reasons: [],
+    });
+
+    const columns = await solve('--json');
+    expect(columns.code).toBe(0);
+    expect(JSON.parse(columns.stdout)).toMatchObject({ status: 'optimal', objective: { value: 9 } });
+  });
+});
+
 interface Parts {
   cluster: { devices: Record<string, object>; networkGbps: number };
   models: Record<string, unknown>[];

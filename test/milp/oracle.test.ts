@@ -11,6 +11,7 @@ import {
   planPooled,
 } from '../../src/milp/index.js';
 import { cases, whole } from '../cases.js';
+import { problemByHand } from './by-hand.js';
 
 const RULES = ['pool', 'position', 'class'] as const;
 
@@ -165,6 +166,58 @@ describe('planPooled() finds the optimum of the literal A.2', () => {
         { ...TINY, mostGpus: 3 },
         { objective: seed % 2 === 0 ? 'cost' : 'power', wholeGpusPer: RULES[seed % 3] as 'pool' },
       );
+  });
+});
+
+describe('planPooled() by the literal formulation', () => {
+  // A GPU has no room for all four blocks. Pipelines of (1, 2) and (1, 1) GPUs with the first two cuts, and (3, 1) with
+  // the last one, serve 100 + 66.7 + 136.4 requests per second; two pipelines serve at most 300.
+  const stated = (rps: number, planner: PooledSpec['planner']) =>
+    problemByHand(
+      { A: { count: 9, memoryGiB: 3.5, hourlyCost: 1 } },
+      [
+        {
+          name: 'm',
+          sloMs: 1000,
+          rps,
+          latencyUs: { A: { 1: { 1: [9000, 5000, 8000, 7000] } } },
+          weightBytes: [1, 1, 1, 1].map((GiB) => GiB * 2 ** 30),
+        },
+      ],
+      { maxPartitions: 2, ...planner },
+    );
+  const solved = (problem: PooledProblem, options: Partial<PlanOptions>) =>
+    planPooled(problem, { highs, gap: 0, work: 1e6, ...options });
+
+  test('proves nothing where its copies of a pipeline serve too little and more of them serve enough', () => {
+    const problem = stated(302, { objective: 'cost' });
+    const literal = solved(problem, { formulation: 'literal', copies: 2 });
+    expect(literal).toMatchObject({ status: 'no-plan-in-time', limit: 'copies' });
+    expect(literal).not.toHaveProperty('plan');
+    for (const options of [{}, { formulation: 'literal', copies: 3 }] as const) {
+      const outcome = solved(problem, options);
+      expectHolds('three pipelines', problem, outcome, 9);
+      expect(outcome.status).toBe('optimal');
+    }
+  });
+
+  test('has two copies of each pipeline where nothing else is said, and serves the most with three', () => {
+    const most = stated(1, { objective: 'throughput' });
+    const rates = [{}, { copies: 2 }, { copies: 3 }].map((copies) => {
+      const outcome = solved(most, { formulation: 'literal', ...copies });
+      return 'plan' in outcome ? outcome.plan.objective.value : undefined;
+    });
+    expect(rates).toEqual([300, 300, 100 + 200 / 3 + 1500 / 11].map((rps) => expect.closeTo(rps, 6)));
+    expect(solved(stated(300, { objective: 'cost' }), { formulation: 'literal' }).status).toBe('optimal');
+  });
+
+  test('calls infeasible only what the columns prove to be', () => {
+    const statusOf = (rps: number, options: Partial<PlanOptions>) =>
+      solved(stated(rps, { objective: 'cost' }), options).status;
+    // All GPUs together serve 9 / 29 ms, were they filled; whole ones serve less than 304 a second.
+    expect(statusOf(311, { formulation: 'literal' })).toBe('infeasible');
+    expect(statusOf(304, { formulation: 'literal' })).toBe('no-plan-in-time');
+    expect(statusOf(304, {})).toBe('infeasible');
   });
 });
 

@@ -4,6 +4,7 @@ import { type Solved, solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { falseExplanations } from '../pooled/explained.js';
 import { brokenPromises } from '../pooled/held.js';
+import { isSmallLiteral, literalAnswer, threePipelines } from '../pooled/literal.js';
 import { misplaced } from '../pooled/placed.js';
 import { type MadeSpec, madeSpec, problemOf, written } from '../pooled/random-spec.js';
 import { falseRemedies } from '../pooled/remedies.js';
@@ -14,10 +15,14 @@ import type { Refutation, Refuted } from '../refuter.js';
 /** A search for what a plan holds takes seconds, so that few cases ask for one, and of one model. */
 const HOLDING = 0.25;
 
+/** A spec of nine GPUs is solved beside few cases. */
+const THREE = 0.2;
+
 /**
  * refuter solves random small pooled specs. A plan's value and bound are set beside the best of all plans, its placement,
  * latencies and rates are counted again, and what is told of other SLOs and clusters is solved. What a plan was searched
- * to hold is simulated with other seeds.
+ * to hold is simulated with other seeds. The smallest specs, and some that may need three pipelines of one sequence, are
+ * solved by the literal formulation too, whose answer is set beside that of the columns.
  */
 export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
   const made = madeSpec(dice);
@@ -29,9 +34,16 @@ export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
   const asked = hold === undefined ? { gap: 0, work: 1e6, explain: dice.chance(0.5) } : { hold };
   const solved = await solveSpec(path, { ...asked, output, threads: 1 });
   const refutations = await refutationsOf(solved, { made, problem, output });
-  const outcome = solved.outcome === 'plan' && hold === undefined ? solved.plan.status : solved.outcome;
+  const answered = solved.outcome === 'plan' && hold === undefined ? solved.plan.status : solved.outcome;
   const what = `${JSON.stringify(made.spec.planner)}, ${made.spec.models.length} models${hold === undefined ? '' : `, hold ${hold}`}`;
-  return { what, outcome: hold === undefined ? outcome : `held: ${outcome}`, refutations };
+  if (hold !== undefined) return { what, outcome: `held: ${answered}`, refutations };
+  const literal = isSmallLiteral(problem) ? await literalAnswer(path, problem, solved) : undefined;
+  const drawn = dice.other('three pipelines');
+  const three = drawn.chance(THREE) ? await threePipelines(drawn, folder) : undefined;
+  const beside = literal === undefined ? '' : ` (literal: ${literal.outcome})`;
+  const outcome = `${answered}${beside}${three === undefined ? '' : ` beside three pipelines: ${three.outcome}`}`;
+  const further = [literal, three].flatMap((one) => one?.refutations ?? []);
+  return { what, outcome, refutations: [...refutations, ...further] };
 }
 
 interface Case {

@@ -146,6 +146,86 @@ describe('solveMaster() gives the prices that prove its bound', () => {
   });
 });
 
+describe('solveMaster() bounds by the tightest of all rounds', () => {
+  // The rows are the GPUs of A, those of B, and the rate of m.
+  const solvedWith = (rowDuals: readonly number[], objective = 0): SolveOutcome => ({
+    status: 'optimal',
+    objective,
+    bound: objective,
+    values: new Float64Array(9),
+    rowDuals: Float64Array.from(rowDuals),
+    nodes: 0,
+  });
+
+  /** furtherColumns has another column whenever it is asked, which changes no price. */
+  const furtherColumns = (listed: ListedColumns): ColumnSource => {
+    const whole = listed.set.column(0);
+    let made = 0;
+    const further = (): { column: Column; price: number } => {
+      made += 1;
+      return { column: { ...whole, parts: whole.parts.map((part) => ({ ...part, batch: made })) }, price: 0 };
+    };
+    return {
+      cheapest: (prices, known) => listed.cheapest(prices, known),
+      cheaperThan: () => [further()],
+      cheapestOf: () => [further()],
+    };
+  };
+
+  const solvedBy = (master: MasterProblem, outcomes: readonly SolveOutcome[]) => {
+    const sources = master.sources.map((source) => furtherColumns(source as ListedColumns));
+    let asked = 0;
+    const stop = () => ++asked >= outcomes.length;
+    return solveMaster(ending(outcomes).engine, { ...master, sources }, { stop });
+  };
+
+  /** Two of A and four of B serve 3600. At equal prices they bound 6 / 0.001, and where B is too cheap 2.8 / 0.0005. */
+  const OF_RATE = [
+    [1, 1, -1],
+    [1, 0.4, -1],
+    [1, 0.2, -1],
+  ];
+
+  test.each([
+    { objective: 'throughput' as const, rps: 1, duals: OF_RATE, bounds: [6000, 3600, 5600] },
+    {
+      // The two of A serve 2000, and one of B the other 400. Where A costs 3, 5 and 7, a request costs 0.003, 0.005 and 0.005.
+      objective: 'cost' as const,
+      rps: 2400,
+      duals: [
+        [0, 0, 1],
+        [-2, 0, 1],
+        [-4, 0, 1],
+      ],
+      bounds: [7.2, 8, 4],
+    },
+  ])('of the $objective, though a later one proves less', ({ objective, rps, duals, bounds }) => {
+    const master = masterOf(objective, [{ ...MODELS[0]!, rps }]);
+    const boundOf = (rounds: readonly (readonly number[])[]) => {
+      const result = solvedBy(
+        master,
+        rounds.map((one) => solvedWith(one)),
+      );
+      expect(result.rounds).toBe(rounds.length);
+      const prices = { perGpu: result.gpuPrices, perModel: result.modelPrices };
+      expect(boundAt(master.classes, master.goal, prices) / result.bound).toBeCloseTo(1, 9);
+      return Number(result.bound.toPrecision(9));
+    };
+    expect(duals.map((one) => boundOf([one]))).toEqual(bounds);
+    expect([1, 2, 3].map((rounds) => boundOf(duals.slice(0, rounds)))).toEqual([
+      bounds[0],
+      bounds[1],
+      bounds[1],
+    ]);
+  });
+
+  test('and ends once an LP reaches what a round before has proved', () => {
+    const outcomes = [...OF_RATE, ...OF_RATE].map((duals, round) => solvedWith(duals, round < 2 ? 0 : 3600));
+    const { rounds, bound } = solvedBy(masterOf('throughput', [MODELS[0]!]), outcomes);
+    expect([rounds, bound]).toEqual([3, expect.closeTo(3600, 6)]);
+  });
+});
+
 describe('solveMaster() of a price', () => {
   test('comes to the same from whichever columns it starts, and never bounds above it', () => {
     const master = masterOf('cost');
