@@ -56,8 +56,14 @@ export function* parseYamlText(text: string, path: string): Steps<ParsedText> {
   }
 }
 
-/** differentFaults leaves out faults that say the same as one before: the library has several errors at one place. */
+/**
+ * differentFaults leaves out faults that say the same as one before: the library has several errors at one place. Of what
+ * is too deep it says that alone.
+ */
 function differentFaults(faults: readonly Fault[]): Fault[] {
+  // Where its stack ended, the library finds faults that are none.
+  const tooDeep = faults.find(({ message }) => message === TOO_DEEP);
+  if (tooDeep !== undefined) return [tooDeep];
   return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
 }
 
