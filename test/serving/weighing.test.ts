@@ -11,7 +11,7 @@ import {
 } from '../../src/serving/index.js';
 import { PARD_POLICIES } from '../../src/serving/stage-local/pard-policies.js';
 import { clashes } from '../../src/serving/stage-local/policy.js';
-import { cases, seeds, whole } from '../cases.js';
+import { cases, fewOf, seeds, whole } from '../cases.js';
 import { randomDag } from './dags.js';
 import { planOf } from './plans.js';
 import { type Arrival, runVirtual, STREAMS } from './virtual-driver.js';
@@ -69,7 +69,7 @@ function few(stream: Stream, together: boolean): Arrival[] {
   }).sort((a, b) => a.at - b.at);
 }
 
-describe.each(Object.entries(PLACED))('weighing of one stage, as %s', (_name, policy) => {
+describe.each(fewOf(Object.entries(PLACED), 3))('weighing of one stage, as %s', (_name, policy) => {
   it('loses exactly the least weight of requests that wait together, as trying all orders finds it', () => {
     for (const seed of seeds(whole(60, 300), 5000)) {
       const arrivals = few(streamOf(seed, 'together'), true);
@@ -157,7 +157,7 @@ function storm(
 
 const decided = (log: readonly LogEntry[]) => log.filter(([word]) => word !== 'arrived');
 
-describe.each(PRESETS)('weighing as %s', (_name, policy) => {
+describe.each(fewOf(PRESETS, 4))('weighing as %s', (_name, policy) => {
   it('decides as without weights where all weigh the same', () => {
     for (const seed of seeds(whole(1, 4), 60)) {
       const plain = storm(seed, { ...policy, weighing: { kind: 'none' } }, () => undefined);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import { type RayLikePolicy, workflowCore } from '../../../src/serving/index.js';
 import type { RecordedRun } from '../../../src/simulator/index.js';
-import { cases, fewOf, inWholeRun } from '../../cases.js';
+import { cases, fewOf, inWholeRun, whole } from '../../cases.js';
 import { randomTroubles, type Trial, tried } from './trial.js';
 import { randomRun, randomShape, type Shape } from './workflows.js';
 
@@ -67,7 +67,7 @@ function fitsSomewhere({ requestBytes, calls }: RecordedRun, { components, devic
 describe('a baseline of dynamic workflows', () => {
   it.each(Object.keys(CORES))('ends every request once whatever goes wrong, as %s', (name) => {
     const all = { dropped: 0, failed: 0, left: 0 };
-    for (let seed = 0; seed < cases(30, 400); seed++) {
+    for (let seed = 0; seed < cases(whole(8, 30), 400); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = heldShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -91,14 +91,14 @@ describe('a baseline of dynamic workflows', () => {
       all.failed += failed;
       all.left += left;
     }
-    for (const count of Object.values(all)) expect(count).toBeGreaterThan(20);
+    for (const count of Object.values(all)) expect(count).toBeGreaterThan(whole(4, 20));
   });
 
   inWholeRun(
     'drops no request where nothing goes wrong but those of which a call fits nowhere, as static',
     () => {
       let sum = 0;
-      for (let seed = 0; seed < cases(30, 400); seed++) {
+      for (let seed = 0; seed < cases(whole(8, 30), 400); seed++) {
         const stream = streamOf(seed, 'shape');
         const shape = heldShape(stream);
         const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -120,7 +120,7 @@ describe('a baseline of dynamic workflows', () => {
           evictions: 0,
         });
       }
-      expect(sum).toBeGreaterThan(20);
+      expect(sum).toBeGreaterThan(whole(4, 20));
     },
   );
 
@@ -128,7 +128,7 @@ describe('a baseline of dynamic workflows', () => {
     'answers all where devices are large, as %s',
     (name) => {
       const all = { loads: 0, evictions: 0 };
-      for (let seed = 0; seed < cases(30, 400); seed++) {
+      for (let seed = 0; seed < cases(whole(8, 30), 400); seed++) {
         const stream = streamOf(seed, 'shape');
         const { components, devices, ...rest } = randomShape(stream);
         const shape = {
@@ -155,7 +155,7 @@ describe('a baseline of dynamic workflows', () => {
         all.loads += loads;
         all.evictions += evictions;
       }
-      for (const count of Object.values(all)) expect(count).toBeGreaterThan(10);
+      for (const count of Object.values(all)) expect(count).toBeGreaterThan(whole(2, 10));
     },
   );
 

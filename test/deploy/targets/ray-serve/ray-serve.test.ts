@@ -7,6 +7,7 @@ import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
 import { RAY_ENGINE, RAY_SERVE } from '../../../../src/deploy/targets/ray-serve/ray-serve.js';
 import { RAY_RULES } from '../../../../src/deploy/targets/ray-serve/rules.js';
 import type { Bundle, LintReport } from '../../../../src/formats/index.js';
+import { fewOf } from '../../../cases.js';
 import { EXAMPLES, type ExampleBundle, exampleBundle } from '../../example-bundle.js';
 import { CUDA, made, pooledAt } from '../kube/made-bundles.js';
 
@@ -55,7 +56,7 @@ describe('the target ray-serve', () => {
     expect(linted(await exampleBundle(example)).faults).toEqual([]);
   });
 
-  it.skipIf(!existsSync(SCHEMA)).each(EXAMPLES)(
+  it.skipIf(!existsSync(SCHEMA)).each(fewOf(EXAMPLES, 1))(
     'writes what the schema of Ray Serve takes, for %s (where ../shared is)',
     async (example) => {
       const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as object;
