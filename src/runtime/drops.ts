@@ -54,7 +54,7 @@ export class Drops {
     this.openRows[itemAt(this.sharing, model)]! -= rows;
   }
 
-  /** device returns whether a device takes work. */
+  /** device hears whether a device takes work. */
   device(device: number, isUp: boolean): void {
     this.isUp[device] = isUp ? 1 : 0;
   }

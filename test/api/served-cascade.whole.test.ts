@@ -202,7 +202,7 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
   };
 }
 
-/** answerOf is the model that answers an image, by the thresholds of a gear. */
+/** answererOf is the model that answers an image, by the thresholds of a gear. */
 function answererOf(plan: GearPlan, gear: number, image: number): number {
   for (const { stage, threshold = Number.NEGATIVE_INFINITY } of plan.gears[gear]!.cascade) {
     const model = NAMES.indexOf(stage as (typeof NAMES)[number]);

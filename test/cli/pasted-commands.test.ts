@@ -18,7 +18,7 @@ function pasted(command: string): string[] {
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
-/** sourcesWithout gives the text of each file of src without its comments. */
+/** sources gives the text of each file of src without its comments. */
 function sources(): (readonly [file: string, text: string])[] {
   return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))

@@ -39,7 +39,7 @@ function chainOf(
   return { problem, sample: { atNs, verdicts: stages.map(() => undefined) } };
 }
 
-/** countsOf adds up the devices of an outcome by class. */
+/** usedOf adds up the devices of an outcome by class. */
 function usedOf(problem: PlanningProblem, outcome: ReturnType<typeof planPipeline>): Record<string, number> {
   if (outcome.status !== 'feasible') return {};
   const used: Record<string, number> = {};

@@ -27,6 +27,7 @@ const IMPURE = [
   "Reflect.get(Math, 'random')",
   'Intl.DateTimeFormat().format()',
   'crypto.randomUUID()',
+  'AbortSignal.timeout(1)',
 ];
 
 /** The same where a value is taken out of Math, which statements do. */

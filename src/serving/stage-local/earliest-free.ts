@@ -266,7 +266,7 @@ export class EarliestFree implements TaskPlacement {
   }
 
   /**
-   * update returns whether a device takes work: for a first stage it does only while every later stage of the pipeline
+   * update hears whether a device takes work: for a first stage it does only while every later stage of the pipeline
    * has a device.
    */
   private update(device: number): void {

@@ -78,7 +78,7 @@ export class Tuning {
     this.meter.executed(this.setOf[pool] as number, tasks, tookNs);
   }
 
-  /** ready returns whether a device takes work. */
+  /** ready hears whether a device takes work. */
   ready(at: number, device: number, isReady: boolean): void {
     const now = Number(isReady);
     if (this.isReady[device] === now) return;

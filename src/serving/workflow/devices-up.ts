@@ -47,7 +47,7 @@ export class DevicesUp implements Devices {
     return this.up[device] === 1;
   }
 
-  /** set returns whether a device is up. */
+  /** set hears whether a device is up. */
   set(device: number, isUp: boolean): void {
     this.up[device] = isUp ? 1 : 0;
   }

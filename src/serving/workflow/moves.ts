@@ -69,7 +69,7 @@ export class Moves {
     }
   }
 
-  /** has returns whether a device has nothing to do, so that tasks may be offered to it. */
+  /** has hears whether a device has nothing to do, so that tasks may be offered to it. */
   has(device: number, isIdle: boolean): void {
     if (isIdle) this.idle.add(device);
     else this.idle.delete(device);

@@ -53,7 +53,7 @@ export class HoldTime {
     this.requests += requests;
   }
 
-  /** get says whether the requests that may be simulated ended a step of the search. */
+  /** isWorkDone says whether the requests that may be simulated ended a step of the search. */
   get isWorkDone(): boolean {
     return this.requests >= TRIED * this.mostRequests;
   }

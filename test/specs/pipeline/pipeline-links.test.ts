@@ -74,7 +74,7 @@ async function written(
   return path;
 }
 
-/** sentPerServer adds up, by server, how long uplinks are busy per second of a load of a → b. */
+/** busiestUplink adds up, by server, how long uplinks are busy per second of a load of a → b. */
 function busiestUplink({ placement, stages }: PipelinePlan, rps: number): number {
   const replicas = stages.find(({ name }) => name === 'a')?.replicas as number;
   const busy = new Map<string, number>();

@@ -175,7 +175,7 @@ export const POD_TEMPLATE: FieldsOf = {
   required: ['spec'],
 };
 
-/** object makes the fields of an object of a kind. */
+/** objectFields makes the fields of an object of a kind. */
 export function objectFields(
   kind: string,
   apiVersion: string,

@@ -46,7 +46,7 @@ export function configOn(
   );
 }
 
-/** at finds a place in a configuration, with its line or that of the closest place around it. */
+/** foundIn finds a place in a configuration, with its line or that of the closest place around it. */
 export function foundIn(config: ReadConfig, at: Place, message: string): RuleFinding {
   for (let length = at.length; length > 0; length--) {
     const line = config.lines.get(pointerOf(at.slice(0, length)));
@@ -93,7 +93,7 @@ export function ofConfigs(
   };
 }
 
-/** stageOf gives the place of the stage in the graph that a model runs, −1 of another model. */
+/** stageIndexOf gives the place of the stage in the graph that a model runs, −1 of another model. */
 export function stageIndexOf({ names }: TritonPlan, model: string): number {
   return names.stages.indexOf(model);
 }
