@@ -6,9 +6,11 @@
  * a map outside hot loops, checks that it is there. Nothing here does I/O.
  * Start with `columns.ts`.
  */
+
 export { grownCapacity, grownColumn } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';
 export { IntList } from './int-list.js';
+export { integerRoot, powerOf } from './integer-root.js';
 export { itemAt, lastOf, valueFor } from './items.js';
 export { Lists, NONE } from './lists.js';
 export { largestOf, pushAll, smallestOf } from './long-lists.js';

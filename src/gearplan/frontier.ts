@@ -1,4 +1,4 @@
-import { itemAt } from '../collections/index.js';
+import { integerRoot, itemAt } from '../collections/index.js';
 import type { GearScope } from '../formats/index.js';
 import { type Archive, type Kept, SetArchive, undominated, WorkArchive, withoutWorse } from './archive.js';
 import { type Cascade, workOf } from './cascade.js';
@@ -216,7 +216,7 @@ class SpaceSearch {
 
   /** grids gives the thresholds of each model: all where they are few, and else as many quantiles as there is time for. */
   private grids(steps: number, combinations: number): Thresholds[] {
-    const most = steps < 3 ? this.samples : Math.floor(combinations ** (1 / (steps - 1)));
+    const most = steps < 3 ? this.samples : integerRoot(combinations, steps - 1);
     const quantiles = this.space.thresholds * (steps === 3 ? FINER : 1);
     return this.levels.map((levels) =>
       thresholdsOf(levels, levels.values.length - 1 <= most ? most : Math.min(most, quantiles)),

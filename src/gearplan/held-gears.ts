@@ -1,3 +1,4 @@
+import { powerOf } from '../collections/index.js';
 import { NS_PER_MS } from '../formats/index.js';
 import { bestGear, busyByCascade, loadedCascades, loadedLimits, type RangeGear } from './best-gears.js';
 import { accuracyOf } from './loop.js';
@@ -98,7 +99,7 @@ function isPromised({ problem, objective }: GearQuestion): boolean {
 
 /** widerProblems lists the problems in which a held plan is looked for: that of the best solution, and larger ones. */
 function widerProblems({ problem, objective }: GearQuestion, { choice, problem: solved }: GearSolution) {
-  const factors = Array.from({ length: MOST_WIDER }, (_, i) => (1 + WIDER) ** i);
+  const factors = Array.from({ length: MOST_WIDER }, (_, i) => powerOf(1 + WIDER, i));
   switch (objective) {
     case 'accuracy':
       return [problem];

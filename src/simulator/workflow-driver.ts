@@ -90,6 +90,10 @@ export interface WorkflowSummary {
 /**
  * WorkflowDriver drives a core of dynamic workflows in virtual time: it replays recorded programs, and lets devices
  * execute, load and fetch, as WorkflowPrograms, WorkflowDevices and WorkflowLinks say.
+ *
+ * Within an instant the core hears of what ends first, in the order of WorkflowEvent, then of the timer, then of arrivals.
+ * Then it decides, all decisions are carried out in their order, and it hears which batches began by that; where this
+ * makes more end at the same instant, it hears of that and decides again.
  */
 export class WorkflowDriver {
   private readonly events = new EventQueue();

@@ -1,4 +1,4 @@
-import { largestOf } from '../../../collections/index.js';
+import { integerRoot, largestOf } from '../../../collections/index.js';
 import type { PlanOptions } from '../../options.js';
 import { type UsedColumn, usedRps } from '../../plan/index.js';
 import type { ModelTable, Slot } from '../../tables/index.js';
@@ -22,7 +22,7 @@ const LEFT_STATES = { oneModel: 2000, severalModels: 2500 };
 export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const { classes, sources } = search;
   const states = sources.length === 1 ? LEFT_STATES.oneModel : LEFT_STATES.severalModels;
-  const left = Math.floor(states ** (1 / classes.names.length));
+  const left = integerRoot(states, classes.names.length);
   const priced = !isMaximised(search);
   const amounts = priced ? gpusUsed(search) : classes.available;
   const most = largestOf(amounts);
