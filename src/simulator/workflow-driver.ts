@@ -338,7 +338,8 @@ export class WorkflowDriver {
     for (;;) {
       core.decide(this.now);
       if (decisions.count > 0) this.carryOut();
-      for (const batch of this.begun.splice(0)) core.started(this.now, batch);
+      for (const batch of this.begun) core.started(this.now, batch);
+      this.begun.length = 0;
       const isLost = this.lost.length > 0;
       if (isLost) this.tellLost();
       if (this.events.nextAt === this.now) this.tellEnds();

@@ -81,7 +81,7 @@ describe('plan solve --formulation literal', () => {
 
     const literal = await solve('--formulation', 'literal');
     expect([literal.code, literal.stdout]).toEqual([5, '']);
-    expect(literal.stderr).toContain('the literal formulation found no plan with the two pipelines');
+    expect(literal.stderr).toContain('the literal formulation found no plan with as many pipelines');
     expect(literal.stderr).toContain('more of them may do; leave out --formulation literal');
     if (!WHOLE) return;
     const json = await solve('--formulation', 'literal', '--json');

@@ -114,7 +114,7 @@ describe('solveSpec() without a feasible plan', () => {
       if (solved.outcome !== 'infeasible') continue;
       const alone = await solveSpec(path);
       expect([alone, solved]).toMatchObject([
-        { outcome: 'infeasible', advice: expect.stringContaining('`explain` shows the smallest SLO') },
+        { outcome: 'infeasible', advice: expect.stringContaining('`explain` looks for the smallest SLOs') },
         { explanation: expect.anything() },
       ]);
       expect(solved).not.toHaveProperty('advice');

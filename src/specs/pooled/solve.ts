@@ -249,7 +249,7 @@ async function infeasible(
   if (!explain) {
     const isExplained =
       options.baseline === undefined && (await holdTarget(loaded.spec, options.hold)) === undefined;
-    const advice = `${option('explain')} shows the smallest SLO of each model that has a plan.`;
+    const advice = `${option('explain')} looks for the smallest SLOs that have a plan.`;
     const answer = noPlanAnswer(outcome, problem);
     return { isFound: false, loaded, answer, notes, ...(isExplained ? { advice } : {}) };
   }
