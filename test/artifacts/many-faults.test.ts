@@ -26,9 +26,10 @@ const gearsText = (count: number) =>
   `{"kind":"gear-plan","version":"1.0","gears":[${Array(count).fill('{}').join(',')}]}`;
 
 it('parseArtifact() reports the first 20 errors of YAML, and how many more there are', () => {
-  const told = refusal(`${'a: '.repeat(1000)}\n`, 'c.yaml').split('\n');
+  // A hundred maps in each other are within the library's stack on every machine; a thousand are not.
+  const told = refusal(`${'a: '.repeat(100)}\n`, 'c.yaml').split('\n');
   expect(told).toHaveLength(22);
-  expect(told.at(-1)).toMatch(/… and \d+ more faults/);
+  expect(told.at(-1)).toContain('… and 79 more faults');
 });
 
 it('parseArtifact() reports the first 20 numbers that are not finite, in the order of the file', () => {
