@@ -24,6 +24,7 @@ function run(
   });
   const { placement = 'on-arrival', activationDelayNs = 0, servedUntilNs } = more;
   const batches: [device: number, startMs: number][] = [];
+  const scaledMs: number[] = [];
   const { usedNs, endNs } = simulate({
     topology,
     makeCore: (decisions) =>
@@ -37,9 +38,10 @@ function run(
     ...(servedUntilNs === undefined ? {} : { servedUntilNs }),
     observers: [
       { started: (_batch, _pool, device, _size, _handedNs, startNs) => batches.push([device, startNs / MS]) },
+      { scaled: (atNs) => scaledMs.push(atNs / MS) },
     ],
   });
-  return { batches, usedMs: Array.from(usedNs, (ns) => ns / MS), endMs: endNs / MS };
+  return { batches, scaledMs, usedMs: Array.from(usedNs, (ns) => ns / MS), endMs: endNs / MS };
 }
 
 describe('simulate() with standby devices', () => {
@@ -66,6 +68,14 @@ describe('simulate() with standby devices', () => {
     expect(run([0], changes)).toMatchObject({ usedMs: [10, 0], endMs: 10 });
     // Requests may end later than the load.
     expect(run([95], [], kept)).toMatchObject({ usedMs: [105, 0], endMs: 105 });
+  });
+
+  it('wakes the core at the end of the time that devices are kept, and not after it', () => {
+    const changes = [99, 100, 101].map((ms, i) => ({ atNs: ms * MS, pool: 0, devices: 2 - (i % 2) }));
+    const kept = { servedUntilNs: () => 100 * MS };
+    // The second device comes up at once, and at 100 ms it goes: at 101 ms it would come up again.
+    const { scaledMs } = run([0], changes, kept);
+    expect(new Set(scaledMs)).toEqual(new Set([99, 100]));
   });
 
   it('lets a device that is retired end its batch, and counts its use until then', () => {
