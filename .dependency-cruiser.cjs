@@ -210,7 +210,11 @@ const BELOW = {
   'api/init/found': ['api/init/index', 'api/index'],
   'report/kinds': ['report/index'],
   'simulation/workflow': ['simulation/index'],
-  'runtime/workflow': ['runtime/index', 'runtime/serve'],
+  'runtime/bundle': ['runtime/tensors', 'runtime/live', 'runtime/http', 'runtime/workflow', 'runtime/serve'],
+  'runtime/tensors': ['runtime/live', 'runtime/http', 'runtime/workflow', 'runtime/serve'],
+  'runtime/live': ['runtime/http', 'runtime/workflow', 'runtime/index', 'runtime/servable', 'runtime/serve'],
+  'runtime/http': ['runtime/workflow', 'runtime/index', 'runtime/servable', 'runtime/serve'],
+  'runtime/workflow': ['runtime/http', 'runtime/index', 'runtime/servable', 'runtime/serve'],
 };
 for (const [folder, above] of Object.entries(BELOW))
   forbidden.push({

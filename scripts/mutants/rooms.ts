@@ -81,12 +81,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // Tests that start servers or run models stay out, as those do whose drivers take seconds: serve.ts and http-servers.ts
   // only run in these.
   runtime: {
-    sources: [...sourcesOf('runtime'), '!src/runtime/{serve,http-servers}.ts'],
+    sources: [...sourcesOf('runtime'), '!src/runtime/serve.ts', '!src/runtime/http/http-servers.ts'],
     tests: [
-      'test/runtime/{admission,bounded-requests,execution-times,fork,infer-response,load-watch,manifest-faults}.test.ts',
-      'test/runtime/{model-descriptions,pipeline-work,refused-index,request-parameters,request-times,rows}.test.ts',
-      'test/runtime/{scheduler,served-targets,submit,tensors-of-rows,turns}.test.ts',
-      'test/runtime/workflow/{live-needs,opened-workflows,workflow-drops}.test.ts',
+      'test/runtime/bundle/*.test.ts',
+      'test/runtime/tensors/*.test.ts',
+      'test/runtime/live/!(served-times|live-device).test.ts',
+      'test/runtime/http/!(access|leave-taking|slow-clients|texts|unread-answers|forged-lines.whole).test.ts',
+      'test/runtime/{scheduler,protocol}.test.ts',
+      'test/runtime/workflow/!(real-models.whole|served-workflows).test.ts',
     ],
     built: true,
   },

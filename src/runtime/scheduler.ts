@@ -2,7 +2,7 @@ import { smallestOf } from '../collections/index.js';
 import { fault, option, type PlanServing, ToldFaults } from '../formats/index.js';
 import { chosenTuner, plannedScheduler, replayFaults, weighedApplications } from '../plans/index.js';
 import { type ChosenScheduler, scalingFaults } from '../serving/index.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { OpenedBundle } from './bundle/opened-bundle.js';
 import type { ServeOptions } from './types.js';
 
 /**

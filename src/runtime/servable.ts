@@ -10,8 +10,6 @@ import {
 } from '../formats/index.js';
 import { PLAN_KINDS, type PlanKind, plannedPolicy } from '../plans/index.js';
 import { WORKFLOW_SCHEDULERS, type WorkflowPolicy, type WorkflowScheduler } from '../serving/index.js';
-import type { Counters } from './counters.js';
-import { LiveEngine } from './live-engine.js';
 import {
   type CheckedBundle,
   type OpenedBundle,
@@ -20,9 +18,11 @@ import {
   plannedBundle,
   type ReadOptions,
   readPlanned,
-} from './opened-bundle.js';
+} from './bundle/opened-bundle.js';
+import type { Counters } from './live/counters.js';
+import { LiveEngine } from './live/live-engine.js';
+import type { Intake } from './live/submit.js';
 import { liveScheduler, toldServing } from './scheduler.js';
-import type { Intake } from './submit.js';
 import type { ServeEvent, ServeOptions } from './types.js';
 import { openWorkflows } from './workflow/opened-workflows.js';
 import { WorkflowEngine } from './workflow/workflow-engine.js';

@@ -4,12 +4,12 @@ import { attempted, oneErrorOf, readPolicies } from '../artifacts/index.js';
 import type { StartExecutor } from '../execution/index.js';
 import { errorFields, fault, InputError, option, ToldFaults } from '../formats/index.js';
 import { chosenScheduler, type SchedulerOptions } from '../serving/index.js';
-import { Access } from './access.js';
-import { Doorkeeper } from './access-hook.js';
-import { closedConnections } from './connections.js';
-import { makeFront } from './front.js';
-import { HttpServers } from './http-servers.js';
-import { makeMetricsFront } from './metrics-front.js';
+import { Access } from './http/access.js';
+import { Doorkeeper } from './http/access-hook.js';
+import { closedConnections } from './http/connections.js';
+import { makeFront } from './http/front.js';
+import { HttpServers } from './http/http-servers.js';
+import { makeMetricsFront } from './http/metrics-front.js';
 import { openServable, type Scheduled, type Servable, type ServingEngine } from './servable.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 

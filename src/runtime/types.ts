@@ -1,10 +1,10 @@
 import type { TlsPaths } from '../access/index.js';
 import type { TunerOptions } from '../plans/index.js';
 import type { LogEntry, SchedulerOptions } from '../serving/index.js';
-import type { EndedRequests } from './counters.js';
-import type { UpReason } from './live-device.js';
-import type { CheckedBundle } from './opened-bundle.js';
-import type { ScaledDevice } from './standby-watch.js';
+import type { CheckedBundle } from './bundle/opened-bundle.js';
+import type { EndedRequests } from './live/counters.js';
+import type { UpReason } from './live/live-device.js';
+import type { ScaledDevice } from './live/standby-watch.js';
 
 /** AccessOptions says who may come in to a server. */
 export interface AccessOptions extends TlsPaths {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { driveLoad } from '../../src/loadgen/index.js';
-import { HangLimit } from '../../src/runtime/hang-limit.js';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
+import { HangLimit } from '../../src/runtime/live/hang-limit.js';
 import { inWholeRun, whole } from '../cases.js';
 import { inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 

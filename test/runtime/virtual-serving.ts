@@ -1,9 +1,9 @@
 import type { RunResult, TensorData, Tensors } from '../../src/execution/index.js';
 import { stageName, type TensorSpec } from '../../src/formats/index.js';
-import { LiveDriver } from '../../src/runtime/live-driver.js';
-import type { BatchRecord, Ending } from '../../src/runtime/live-requests.js';
-import type { LiveModel, PoolWork } from '../../src/runtime/pool-work.js';
-import type { RequestTimes } from '../../src/runtime/request-times.js';
+import type { LiveModel, PoolWork } from '../../src/runtime/bundle/pool-work.js';
+import { LiveDriver } from '../../src/runtime/live/live-driver.js';
+import type { BatchRecord, Ending } from '../../src/runtime/live/live-requests.js';
+import type { RequestTimes } from '../../src/runtime/live/request-times.js';
 import { Decision, type Decisions, DROP_REASONS, type LogEntry } from '../../src/serving/index.js';
 import { DeviceState, OutcomeCode, type SimulationView, simulate } from '../../src/simulator/index.js';
 import { told } from '../serving/told-arrivals.js';

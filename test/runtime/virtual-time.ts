@@ -1,4 +1,4 @@
-import type { TurnsClock } from '../../src/runtime/core-turns.js';
+import type { TurnsClock } from '../../src/runtime/live/core-turns.js';
 
 /** What the clock shows when a run begins. A driver counts from when it was made. */
 const BEGINNING_NS = 86_400e9 + 7;

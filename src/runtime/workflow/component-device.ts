@@ -16,10 +16,10 @@ import {
   type DeviceWork,
   FIRST_RESTART_MS,
   LONGEST_RESTART_MS,
-} from '../live-device.js';
-import { watchRun } from '../run-watch.js';
-import { toldOf } from '../told-of.js';
-import { doesNotRun, fetchesOf, warm } from '../warm.js';
+} from '../live/live-device.js';
+import { watchRun } from '../live/run-watch.js';
+import { toldOf } from '../live/told-of.js';
+import { doesNotRun, fetchesOf, warm } from '../live/warm.js';
 import type { DrivenDevice, RanBatch, TaskToRun } from './driven-device.js';
 
 /** The task that warms a component; the driver's are counted from 0. */

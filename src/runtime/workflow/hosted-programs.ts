@@ -8,7 +8,7 @@ import {
   type SourceName,
 } from '../../programs/index.js';
 import { sentFace } from '../../protocol/index.js';
-import { differingTensors } from '../bundle-parts.js';
+import { differingTensors } from '../bundle/bundle-parts.js';
 import type { RunPrograms } from './live-programs.js';
 import type { OpenedWorkflows } from './opened-workflows.js';
 

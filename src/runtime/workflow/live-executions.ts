@@ -1,7 +1,7 @@
 import { itemAt } from '../../collections/index.js';
-import type { BatchRecord } from '../live-requests.js';
-import type { BatchPhases } from '../request-times.js';
-import { toldOf } from '../told-of.js';
+import type { BatchRecord } from '../live/live-requests.js';
+import type { BatchPhases } from '../live/request-times.js';
+import { toldOf } from '../live/told-of.js';
 import type { DrivenDevice, RanBatch, TaskToRun } from './driven-device.js';
 import { keptBytes } from './kept-output.js';
 import { type CoreInTurns, inputsOf, type LiveNeeds } from './live-needs.js';

@@ -1,6 +1,6 @@
 import { itemAt } from '../../collections/index.js';
-import { FIRST_RESTART_MS, LONGEST_RESTART_MS } from '../live-device.js';
-import { toldOf } from '../told-of.js';
+import { FIRST_RESTART_MS, LONGEST_RESTART_MS } from '../live/live-device.js';
+import { toldOf } from '../live/told-of.js';
 import type { DrivenDevice } from './driven-device.js';
 import type { CoreInTurns } from './live-needs.js';
 import type { OpenRuns } from './live-runs.js';

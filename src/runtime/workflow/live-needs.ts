@@ -1,6 +1,6 @@
 import { itemAt } from '../../collections/index.js';
 import type { WorkflowCore } from '../../serving/index.js';
-import type { CoreTurns } from '../core-turns.js';
+import type { CoreTurns } from '../live/core-turns.js';
 import type { LiveOutputs } from './live-outputs.js';
 import type { CalledTask, LiveRun } from './live-runs.js';
 

@@ -1,6 +1,6 @@
 import { itemAt, NONE } from '../../collections/index.js';
 import type { Tensors } from '../../execution/index.js';
-import { toldOf } from '../told-of.js';
+import { toldOf } from '../live/told-of.js';
 import type { DrivenDevice } from './driven-device.js';
 import { type KeptOutput, keptBytes, missingAtFront } from './kept-output.js';
 

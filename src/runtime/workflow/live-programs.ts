@@ -9,7 +9,7 @@ import {
   type SourceName,
 } from '../../programs/index.js';
 import { programTensor } from '../../protocol/index.js';
-import type { Ending } from '../live-requests.js';
+import type { Ending } from '../live/live-requests.js';
 import { futureOutput, type KeptOutput, missingAtFront } from './kept-output.js';
 import type { CoreInTurns, LiveNeeds } from './live-needs.js';
 import type { LiveOutputs } from './live-outputs.js';

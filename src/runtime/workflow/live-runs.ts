@@ -1,8 +1,8 @@
 import type { Tensors } from '../../execution/index.js';
 import type { ProgramCall, ProgramResult } from '../../programs/index.js';
-import type { Done } from '../live-requests.js';
-import type { BatchPhases } from '../request-times.js';
-import type { AnsweredRow } from '../tensors-of-rows.js';
+import type { Done } from '../live/live-requests.js';
+import type { BatchPhases } from '../live/request-times.js';
+import type { AnsweredRow } from '../tensors/tensors-of-rows.js';
 import type { KeptOutput } from './kept-output.js';
 
 /** OpenWorkflow is a request of a client that has no outcome yet: a run of the program for each of its rows. */

@@ -11,11 +11,11 @@ import {
   unreachable,
   type WorkflowCore,
 } from '../../serving/index.js';
-import { CoreTurns, type TurnsClock } from '../core-turns.js';
-import type { Drops } from '../drops.js';
-import type { Arrival, BatchRecord, Done, Ticket } from '../live-requests.js';
-import type { LiveModel } from '../pool-work.js';
-import { NO_TIME } from '../request-times.js';
+import type { LiveModel } from '../bundle/pool-work.js';
+import { CoreTurns, type TurnsClock } from '../live/core-turns.js';
+import type { Drops } from '../live/drops.js';
+import type { Arrival, BatchRecord, Done, Ticket } from '../live/live-requests.js';
+import { NO_TIME } from '../live/request-times.js';
 import type { DrivenDevice } from './driven-device.js';
 import { keptBytes, outputAtFront } from './kept-output.js';
 import { LiveEndings } from './live-endings.js';

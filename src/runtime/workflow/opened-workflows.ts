@@ -17,10 +17,16 @@ import { frequencyRowsOf, workflowTableOf, workflowTopologyOf } from '../../plan
 import type { CalledFace } from '../../programs/index.js';
 import { calledFace, callFaults } from '../../protocol/index.js';
 import type { FrequencyRow, Topology, WorkflowTable } from '../../serving/index.js';
-import { type BundleParts, deviceFaults, differingTensors, placedFile, sentFaults } from '../bundle-parts.js';
-import { manifestFaults } from '../manifest-faults.js';
-import { type CheckedBundle, contradictionsOf, sizesOf, textFaults } from '../opened-bundle.js';
-import type { LiveModel, PoolWork } from '../pool-work.js';
+import {
+  type BundleParts,
+  deviceFaults,
+  differingTensors,
+  placedFile,
+  sentFaults,
+} from '../bundle/bundle-parts.js';
+import { manifestFaults } from '../bundle/manifest-faults.js';
+import { type CheckedBundle, contradictionsOf, sizesOf, textFaults } from '../bundle/opened-bundle.js';
+import type { LiveModel, PoolWork } from '../bundle/pool-work.js';
 
 /** OpenedWorkflows is a checked bundle of a workflow plan. */
 export interface OpenedWorkflows extends CheckedBundle {

@@ -1,7 +1,7 @@
 import { stageName } from '../../formats/index.js';
 import type { DropReason, Topology } from '../../serving/index.js';
-import type { Dropped, Drops } from '../drops.js';
-import { LONGEST_RESTART_MS } from '../live-device.js';
+import type { Dropped, Drops } from '../live/drops.js';
+import { LONGEST_RESTART_MS } from '../live/live-device.js';
 
 /**
  * WorkflowDrops gives the endings of requests of workflows that are dropped. A request is worth sending again

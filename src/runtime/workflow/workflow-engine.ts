@@ -8,11 +8,11 @@ import {
   type WorkflowScheduler,
   workflowCore,
 } from '../../serving/index.js';
-import { Counters } from '../counters.js';
-import { EngineDevices } from '../engine-devices.js';
-import { HangLimit } from '../hang-limit.js';
-import { planDevices } from '../live-device.js';
-import { Intake } from '../submit.js';
+import { Counters } from '../live/counters.js';
+import { EngineDevices } from '../live/engine-devices.js';
+import { HangLimit } from '../live/hang-limit.js';
+import { planDevices } from '../live/live-device.js';
+import { Intake } from '../live/submit.js';
 import type { ServeEvent } from '../types.js';
 import { ComponentDevice } from './component-device.js';
 import { HostedPrograms } from './hosted-programs.js';

@@ -7,7 +7,7 @@ import type {
   TensorData,
   Tensors,
 } from '../../../src/execution/index.js';
-import { HangLimit } from '../../../src/runtime/hang-limit.js';
+import { HangLimit } from '../../../src/runtime/live/hang-limit.js';
 import { ComponentDevice } from '../../../src/runtime/workflow/component-device.js';
 
 afterEach(() => vi.useRealTimers());

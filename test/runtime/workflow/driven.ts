@@ -1,7 +1,7 @@
 import type { Program } from '../../../src/programs/index.js';
 import { streamOf, streamsOf } from '../../../src/random/index.js';
-import type { Dropped, Drops } from '../../../src/runtime/drops.js';
-import type { LiveModel } from '../../../src/runtime/pool-work.js';
+import type { LiveModel } from '../../../src/runtime/bundle/pool-work.js';
+import type { Dropped, Drops } from '../../../src/runtime/live/drops.js';
 import {
   LiveWorkflowDriver,
   type WorkflowObserver,

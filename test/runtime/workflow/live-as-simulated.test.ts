@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf, streamsOf } from '../../../src/random/index.js';
-import type { Drops } from '../../../src/runtime/drops.js';
-import type { LiveModel } from '../../../src/runtime/pool-work.js';
+import type { LiveModel } from '../../../src/runtime/bundle/pool-work.js';
+import type { Drops } from '../../../src/runtime/live/drops.js';
 import { LiveWorkflowDriver } from '../../../src/runtime/workflow/live-workflow-driver.js';
 import {
   Decision,

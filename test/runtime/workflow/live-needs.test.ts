@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Tensors } from '../../../src/execution/index.js';
 import type { Program } from '../../../src/programs/index.js';
-import type { Ending } from '../../../src/runtime/live-requests.js';
+import type { Ending } from '../../../src/runtime/live/live-requests.js';
 import { computed, pair } from './arithmetic.js';
 import { type Driven, type DrivenOptions, driven, smallCluster } from './driven.js';
 

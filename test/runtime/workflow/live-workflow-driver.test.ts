@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Tensors } from '../../../src/execution/index.js';
 import { streamOf } from '../../../src/random/index.js';
-import type { Ending } from '../../../src/runtime/live-requests.js';
+import type { Ending } from '../../../src/runtime/live/live-requests.js';
 import { replay, WORKFLOW_SCHEDULERS, type WorkflowScheduler } from '../../../src/serving/index.js';
 import { cases, fewOf, seeds, whole } from '../../cases.js';
 import { computed, pair, THROWS, wandering } from './arithmetic.js';
