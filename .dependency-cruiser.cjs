@@ -203,6 +203,11 @@ for (const [room, folders] of Object.entries(FOLDERS)) {
     });
   });
 }
+// What a stage-local scheduler is put together from, each beside what is below it.
+const STAGE_LOCAL = [
+  ...['scaling', 'pard-state', 'forming', 'dropping', 'placing', 'onward'],
+  ...['queue-service', 'stage-local', 'index'],
+].map((name) => `serving/stage-local/${name}`);
 // Folders without a door, and what of their room they may not look at: each is below these.
 const BELOW = {
   'deploy/lint': ['deploy/targets', 'deploy/index', 'deploy/lint-bundle'],
@@ -210,6 +215,12 @@ const BELOW = {
   'api/init/found': ['api/init/index', 'api/index'],
   'report/kinds': ['report/index'],
   'simulation/workflow': ['simulation/index'],
+  'serving/stage-local/scaling': STAGE_LOCAL.slice(1),
+  'serving/stage-local/pard-state': STAGE_LOCAL.slice(2),
+  'serving/stage-local/forming': STAGE_LOCAL.slice(3),
+  'serving/stage-local/dropping': STAGE_LOCAL.slice(4),
+  'serving/stage-local/placing': STAGE_LOCAL.slice(5),
+  'serving/stage-local/onward': STAGE_LOCAL.slice(6),
   'runtime/bundle': ['runtime/tensors', 'runtime/live', 'runtime/http', 'runtime/workflow', 'runtime/serve'],
   'runtime/tensors': ['runtime/live', 'runtime/http', 'runtime/workflow', 'runtime/serve'],
   'runtime/live': ['runtime/http', 'runtime/workflow', 'runtime/index', 'runtime/servable', 'runtime/serve'],

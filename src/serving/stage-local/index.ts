@@ -12,6 +12,8 @@
  */
 export { ENGINE_POLICIES, RAY_SERVE_GATHER_MS } from './engine-policies.js';
 export { PARD_POLICIES, ROOM_FIRST_POLICY } from './pard-policies.js';
+export type { Readings } from './pard-state/readings.js';
+export { type SpareTimes, spareTimes } from './pard-state/spare-times.js';
 export {
   type Clash,
   clashes,
@@ -31,6 +33,4 @@ export {
   type SharingRule,
   type StageLocalPolicy,
 } from './policy.js';
-export type { Readings } from './readings.js';
-export { type SpareTimes, spareTimes } from './spare-times.js';
 export { StageLocalCore, type StageLocalOptions } from './stage-local.js';

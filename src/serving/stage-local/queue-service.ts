@@ -1,10 +1,10 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { Decision as SharedDecision } from '../decisions.js';
-import type { RequestBroker } from './broker.js';
-import type { Formation } from './formation.js';
+import type { Formation } from './forming/formation.js';
 import type { StageLocalParts } from './parts.js';
-import type { QueueSet } from './queue-set.js';
-import type { Sharing } from './sharing.js';
+import type { RequestBroker } from './placing/broker.js';
+import type { QueueSet } from './placing/queue-set.js';
+import type { Sharing } from './placing/sharing.js';
 import type { TaskMoves } from './task-moves.js';
 import { WakeTimes } from './wake-times.js';
 

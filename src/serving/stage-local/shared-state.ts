@@ -2,10 +2,10 @@ import type { Lists } from '../../collections/index.js';
 import type { Streams } from '../../random/index.js';
 import type { Durations, OpenBatches, PlanColumns, Requests, WaitingTasks } from '../state/index.js';
 import type { Topology } from '../topology.js';
-import type { Gears } from './gears.js';
-import type { PlannedBatches } from './planned-batches.js';
-import type { Readings } from './readings.js';
-import type { StatePlanner } from './state-planner.js';
+import type { PlannedBatches } from './forming/planned-batches.js';
+import type { Readings } from './pard-state/readings.js';
+import type { StatePlanner } from './pard-state/state-planner.js';
+import type { Gears } from './scaling/gears.js';
 
 /** SharedState is the state of one stage-local scheduler that its parts work on together. */
 export interface SharedState {

@@ -5,9 +5,9 @@ import { type Decisions, Decision as SharedDecision, DropCode as SharedDropCode 
 import { NEXT_BY_EDGES as SHARED_BY_EDGES } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { type PartsHooks, type StageLocalOptions, StageLocalParts } from './parts.js';
+import type { QueueSet } from './placing/queue-set.js';
 import type { InstantRule } from './policy.js';
 import { QueueService } from './queue-service.js';
-import type { QueueSet } from './queue-set.js';
 import { TaskMoves } from './task-moves.js';
 
 export type { StageLocalOptions } from './parts.js';

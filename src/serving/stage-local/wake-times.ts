@@ -1,4 +1,4 @@
-import type { QueueSet } from './queue-set.js';
+import type { QueueSet } from './placing/queue-set.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 

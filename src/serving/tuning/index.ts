@@ -3,7 +3,7 @@
  * it is compared with.
  *
  * In goes what a plan says of its stages, and what happens: requests, executions, devices that come up. Out come numbers
- * of devices. It activates none itself: `stage-local/scaler.ts` does. Start with `tuner.ts`, then `inferline.ts`.
+ * of devices. It activates none itself: `stage-local/scaling/scaler.ts` does. Start with `tuner.ts`, then `inferline.ts`.
  */
 export { ArrivalWindows } from './arrival-windows.js';
 export { envelopeOf } from './envelope.js';

@@ -1,11 +1,11 @@
 import { Lists } from '../../../src/collections/index.js';
 import { streamsOf } from '../../../src/random/index.js';
 import type { StageTopology } from '../../../src/serving/index.js';
-import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
-import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
+import { droppingOf } from '../../../src/serving/stage-local/dropping/dropping.js';
+import { PlannedBatches } from '../../../src/serving/stage-local/forming/planned-batches.js';
+import { stateNeeds } from '../../../src/serving/stage-local/pard-state/state-needs.js';
+import { StatePlanner } from '../../../src/serving/stage-local/pard-state/state-planner.js';
 import { DEFAULT_POLICY, type DropRule } from '../../../src/serving/stage-local/policy.js';
-import { stateNeeds } from '../../../src/serving/stage-local/state-needs.js';
-import { StatePlanner } from '../../../src/serving/stage-local/state-planner.js';
 import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
 import { Waiting } from '../by-hand.js';
 

@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { streamsOf } from '../../../src/random/index.js';
 import { DEFAULT_POLICY, Decisions, makeCore, StageLocalCore } from '../../../src/serving/index.js';
-import { DROPPINGS, type Dropping, type droppingOf } from '../../../src/serving/stage-local/dropping.js';
+import {
+  DROPPINGS,
+  type Dropping,
+  type droppingOf,
+} from '../../../src/serving/stage-local/dropping/dropping.js';
 import type { DropRule } from '../../../src/serving/stage-local/policy.js';
 import { chainOf, MS, stage } from '../by-hand.js';
 import { comes, down, ends, fails, isThere, starts, Told, up } from '../told.js';

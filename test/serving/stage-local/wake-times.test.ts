@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
-import { QueueSet } from '../../../src/serving/stage-local/queue-set.js';
+import { QueueSet } from '../../../src/serving/stage-local/placing/queue-set.js';
 import { WakeTimes } from '../../../src/serving/stage-local/wake-times.js';
-import { membersOf } from './queue-sets.js';
+import { membersOf } from './placing/queue-sets.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
