@@ -401,7 +401,7 @@ describe('a bundle that contradicts its plan', () => {
 describe('partitionModelFile()', () => {
   const options = { devices: ['cpu:1'], method: 'greedy' as const, blocks: 3 };
 
-  it('writes blocks that, one after another, give the outputs of the model bit for bit', async () => {
+  inWholeRun('writes blocks that, one after another, give the outputs of the model bit for bit', async () => {
     const { extracted, profile } = await partitionModelFile(at('model.onnx'), {
       ...options,
       boundary: 'exact',

@@ -204,7 +204,7 @@ describe('compareSchedulers()', () => {
     },
   );
 
-  it('applies a choice where it exists, as that scheduler alone would have it', async () => {
+  inWholeRun('applies a choice where it exists, as that scheduler alone would have it', async () => {
     const policy = ['drop=expired', 'tables=gaps', 'mostTries=1'];
     const options = { schedulers: 'reservation,stage-local', load: 1.1, duration: whole(3, 10) };
     const { rows, choices } = await compared(POOLED, { ...options, policy });

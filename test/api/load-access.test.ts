@@ -96,7 +96,7 @@ describe('A load', () => {
       expect(stderr).toContain(part);
   });
 
-  it('exits with 2 where metadata ask for more than the limit, and names the option', async () => {
+  inWholeRun('exits with 2 where metadata ask for more than the limit, and names the option', async () => {
     const url = await served({});
     const { code, stderr } = await plan([
       'load',

@@ -145,7 +145,7 @@ const countOf = (is: (way: (typeof ways)[number]) => boolean): number => ways.fi
 const six = (share: number): number => Math.round(share * 1e6) / 1e6;
 
 describe('profilePipeline()', () => {
-  it('counts the edges that the models take when they are run by hand', async () => {
+  inWholeRun('counts the edges that the models take when they are run by hand', async () => {
     const before = await readFile(at('spec.yaml'), 'utf8');
     const [planned, verdicts] = [at('planned.yaml'), at('verdicts.csv')];
     const { document, text } = await profilePipeline(at('spec.yaml'), {

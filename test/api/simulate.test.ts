@@ -501,7 +501,7 @@ async function planWithProfile(): Promise<{ plan: string; profile: string; value
 }
 
 describe('simulatePlan() with the spread of the profile', () => {
-  it('draws the planned median and the profiled 95th percentile of each batch', async () => {
+  inWholeRun('draws the planned median and the profiled 95th percentile of each batch', async () => {
     const { plan } = await planWithProfile();
     const { report } = await simulatePlan(plan, {
       scheduler: 'stage-local',
@@ -939,19 +939,22 @@ describe('sweepPlan()', () => {
     }
   });
 
-  it('gives the same bytes with one thread as with two, and the same points as single runs', async () => {
-    const path = await planFile(PAIR);
-    const options = { sweep: 'load=0.5..1:3', duration: 5, jitter: 0.1, seed: 5 } as const;
-    const one = await sweepPlan(path, { ...options, threads: 1 });
-    expect(await sweepPlan(path, { ...options, threads: 2 })).toEqual(one);
-    const { report } = await simulatePlan(path, { load: 0.75, duration: 5, jitter: 0.1, seed: 5 });
-    const point = one.points.find(({ loadFactor }) => loadFactor === 0.75);
-    expect(point).toMatchObject({
-      attainment: report.overall.attainment,
-      late: report.overall.late,
-      p99Ms: report.overall.latencyMs?.p99,
-    });
-  });
+  inWholeRun(
+    'gives the same bytes with one thread as with two, and the same points as single runs',
+    async () => {
+      const path = await planFile(PAIR);
+      const options = { sweep: 'load=0.5..1:3', duration: 5, jitter: 0.1, seed: 5 } as const;
+      const one = await sweepPlan(path, { ...options, threads: 1 });
+      expect(await sweepPlan(path, { ...options, threads: 2 })).toEqual(one);
+      const { report } = await simulatePlan(path, { load: 0.75, duration: 5, jitter: 0.1, seed: 5 });
+      const point = one.points.find(({ loadFactor }) => loadFactor === 0.75);
+      expect(point).toMatchObject({
+        attainment: report.overall.attainment,
+        late: report.overall.late,
+        p99Ms: report.overall.latencyMs?.p99,
+      });
+    },
+  );
 
   it('says when the target is reached at every load, or at none', async () => {
     const path = await planFile(PAIR);

@@ -235,7 +235,7 @@ planner: { objective: speed }
     expect(faultsOf('{\n  "kind" 5\n}', 'x.json')[0]?.message).toMatch(/line 2,? column 10/);
   });
 
-  it('refuses text that is nested too deeply, or whose anchors multiply', () => {
+  inWholeRun('refuses text that is nested too deeply, or whose anchors multiply', () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     const said = [
       ['x.json', `{"kind": "pooled", "models": ${deep(2000)}}`, 'nested more than 64 levels deep'],

@@ -56,12 +56,13 @@ async function expectSameEnd(args: readonly string[], leaves: 'at once' | 'later
 }
 
 describe('A command whose reader has gone', () => {
-  it('ends a simulation with 6 where its attainment is too low, and says nothing else', () =>
+  inWholeRun('ends a simulation with 6 where its attainment is too low, and says nothing else', () =>
     expectSameEnd(
       ['simulate', 'plan.json', '--load', '2', '--duration', '0.2s', '--fail-under', '0.999'],
       'at once',
       6,
-    ));
+    ),
+  );
 
   inWholeRun('ends with 3 where no plan can be, and its JSON is not read', () =>
     expectSameEnd(['solve', 'spec.json', '--json'], 'at once', 3),

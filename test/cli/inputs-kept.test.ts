@@ -17,7 +17,7 @@ import { deployPlan, partitionModelFile, profileModelFile } from '../../src/api/
 import { sha256OfFile } from '../../src/artifacts/index.js';
 import type { Profile } from '../../src/formats/index.js';
 import { solveSpec } from '../../src/specs/index.js';
-import { fewOf } from '../cases.js';
+import { fewOf, inWholeRun } from '../cases.js';
 import * as w from '../onnx/writer.js';
 import { plan } from './plan.js';
 
@@ -265,7 +265,7 @@ describe('A folder that holds an input is not replaced', () => {
     await json(`${name}/manifest.json`, { kind: 'bundle' });
   }
 
-  it('by plan deploy, if it holds the plan, a profile or a model', async () => {
+  inWholeRun('by plan deploy, if it holds the plan, a profile or a model', async () => {
     for (const name of ['of-plan', 'of-model', 'of-profile']) await bundleFolder(name);
     await solveSpec(at('spec.json'), { output: at('of-plan/plan.json') });
     for (const output of ways('of-plan'))

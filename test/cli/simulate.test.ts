@@ -29,7 +29,7 @@ const SWEEP: [string, string[], string] = [
 const INTERRUPTED = whole([], cases([RUN], [RUN, SWEEP]));
 
 describe('plan simulate', () => {
-  it('needs only the plan, and shows the results by model, part and class', async () => {
+  inWholeRun('needs only the plan, and shows the results by model, part and class', async () => {
     const { code, stdout } = await plan(['simulate', EXAMPLE, '--windows', '10s']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -80,7 +80,7 @@ describe('plan simulate', () => {
     },
   );
 
-  it('exits with 6 below --fail-under, and with 0 at it', async () => {
+  inWholeRun('exits with 6 below --fail-under, and with 0 at it', async () => {
     const run = (share: string) =>
       plan(['simulate', BESIDE_SPEC, '--load', '1.3', '--duration', '5s', '--fail-under', share]);
     const missed = await run('0.99');

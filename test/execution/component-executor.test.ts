@@ -134,7 +134,7 @@ describe('A component executor', () => {
     },
   );
 
-  it('keeps and passes on every dtype, empty tensors too', async () => {
+  inWholeRun('keeps and passes on every dtype, empty tensors too', async () => {
     const executor = await shared();
     for (const dtype of [...Object.keys(DTYPES), 'string']) {
       const path = folder.write(`${dtype}.onnx`, unary('Identity', dtype, ['n', 2]));

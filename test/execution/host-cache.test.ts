@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ChangedModelError, HostCache } from '../../src/execution/index.js';
 import { sha256Of } from '../../src/formats/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { inWholeRun } from '../cases.js';
 
 /** Files are bytes by path; `reads` tells which were read. */
 function files(bytes: Record<string, Uint8Array>) {
@@ -103,7 +104,7 @@ describe('HostCache', () => {
     expect(cache.has('m', of(bytes.m))).toBe(true);
   });
 
-  it('verifies what is longer than it hashes in one turn of the event loop', async () => {
+  inWholeRun('verifies what is longer than it hashes in one turn of the event loop', async () => {
     const bytes = new Uint8Array(2 ** 25 + 5).map((_, i) => i % 251);
     const { read } = files({ m: bytes });
     const cache = new HostCache({ limitBytes: 2 ** 26, read });

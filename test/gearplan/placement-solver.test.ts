@@ -68,7 +68,7 @@ function searchedOf(problem: GearProblem): LoadedCascades {
 }
 
 describe('The MILP of placements', () => {
-  it('has the accuracy of the best of all placements, and its placement is one of those', () => {
+  inWholeRun('has the accuracy of the best of all placements, and its placement is one of those', () => {
     const seen = { below: 0, infeasible: 0 };
     for (const seed of seeds(whole(15, 60), 600)) {
       const searched = searchedOf(tightProblem(seed));
@@ -90,7 +90,7 @@ describe('The MILP of placements', () => {
     );
   });
 
-  it('has the fewest devices that reach an accuracy on some placement', () => {
+  inWholeRun('has the fewest devices that reach an accuracy on some placement', () => {
     const seen = new Set<number>();
     for (const seed of seeds(whole(10, 40), 400)) {
       const problem = tightProblem(seed);

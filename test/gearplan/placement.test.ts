@@ -9,7 +9,7 @@ import {
 import { loadShares } from '../../src/gearplan/shares.js';
 import { type HighsEngine, LinearModel, loadHighs, type Term } from '../../src/lp/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { cases, seeds } from '../cases.js';
+import { cases, describeInWholeRun, seeds } from '../cases.js';
 import { randomFamily } from './families.js';
 
 let highs: HighsEngine;
@@ -84,7 +84,7 @@ function leastUtilization(placement: readonly number[], load: Float64Array): num
   return outcome.objective;
 }
 
-describe('The balance of loads', () => {
+describeInWholeRun('The balance of loads', () => {
   it('has the utilization of the LP, and shares by which no device is busier than that', () => {
     for (const seed of seeds(100, 1000)) {
       const stream = streamOf(seed, 'balance');

@@ -165,7 +165,7 @@ describe('searchHeld() for throughput', () => {
     expect(inOrder).toEqual(expect.arrayContaining(['trying', 'ranking', 'confirming', 'lowering']));
   });
 
-  it('ends after the trials that it may do, and where the caller ends it', async () => {
+  inWholeRun('ends after the trials that it may do, and where the caller ends it', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const few = await searchHeld(problem, { ...QUESTION, mostTrials: 4 }, tools());
     expect(few).toMatchObject({ status: 'held', plan: { hold: { trials: 4 } } });

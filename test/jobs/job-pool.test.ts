@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { InputError } from '../../src/formats/index.js';
 import { JobPool, type JobPoolOptions, type NamedJob } from '../../src/jobs/index.js';
 import { takeThread } from '../../src/jobs/spare-threads.js';
+import { inWholeRun } from '../cases.js';
 
 /** A busy machine may take longer than the default to start a thread. */
 const PATIENT_MS = 60_000;
@@ -226,7 +227,7 @@ describe('a thread whose pool was closed', () => {
 });
 
 describe('JobPool.runAll()', () => {
-  it('gives answers in the order of the jobs, whichever ends first', async () => {
+  inWholeRun('gives answers in the order of the jobs, whichever ends first', async () => {
     const held = flag();
     const ended: number[] = [];
     // The first job waits until all others have ended on the second thread.

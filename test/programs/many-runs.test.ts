@@ -83,7 +83,7 @@ describe('ProgramHost with 200 runs in flight', () => {
     expect(printed).toBe('loaded\n');
   });
 
-  it('ends the run with which typed arrays hold too much, and goes on without them', async () => {
+  inWholeRun('ends the run with which typed arrays hold too much, and goes on without them', async () => {
     const path = programOf(
       `
         kept.push(new Float32Array(2 ** 20).fill(1));

@@ -33,22 +33,27 @@ describe('ProgramHost', () => {
     expect((await driver.run(0, { x: numbers(1, 2) })).outputs).toEqual({ y: [1, 4], z: [2, 4] });
   });
 
-  it('answers as the function does that is called directly, whatever the order of the answers', async () => {
-    const path = wanderingProgram('throw new Error()');
-    const module = await import(path);
-    const components = ARITHMETIC;
-    for (const seed of seeds(3, 20)) {
-      const driver = await started(path, { seed, fake: { seed } });
-      const draws = streamOf(seed, 'requests');
-      const requests = Array.from({ length: 30 }, () => ({ x: numbers(draws.integer(9), draws.integer(9)) }));
-      const ended = await Promise.all(requests.map((request, run) => driver.run(run, request)));
-      for (const [run, request] of requests.entries()) {
-        const { outputs, notTaken, called } = await directly(module, request, { components, seed, run });
-        expect(ended[run], `seed ${seed}, run ${run}`).toMatchObject({ outputs, notTaken });
-        expect(ended[run]?.recorded.map(({ component }) => component)).toEqual(called);
+  inWholeRun(
+    'answers as the function does that is called directly, whatever the order of the answers',
+    async () => {
+      const path = wanderingProgram('throw new Error()');
+      const module = await import(path);
+      const components = ARITHMETIC;
+      for (const seed of seeds(3, 20)) {
+        const driver = await started(path, { seed, fake: { seed } });
+        const draws = streamOf(seed, 'requests');
+        const requests = Array.from({ length: 30 }, () => ({
+          x: numbers(draws.integer(9), draws.integer(9)),
+        }));
+        const ended = await Promise.all(requests.map((request, run) => driver.run(run, request)));
+        for (const [run, request] of requests.entries()) {
+          const { outputs, notTaken, called } = await directly(module, request, { components, seed, run });
+          expect(ended[run], `seed ${seed}, run ${run}`).toMatchObject({ outputs, notTaken });
+          expect(ended[run]?.recorded.map(({ component }) => component)).toEqual(called);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('lets runs of any seed draw what they draw with that seed alone', async () => {
     const path = programOf(`

@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import type { RunningServer } from '../../src/runtime/index.js';
-import { whole } from '../cases.js';
+import { describeInWholeRun, whole } from '../cases.js';
 import { answerOf, inputOf, lookup, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 const LIMIT = 100_000;
@@ -379,7 +379,7 @@ describe('a request that ONNX Runtime refuses', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describeInWholeRun('a client that leaves', () => {
   it('is counted as cancelled and delays nothing', async () => {
     const { server: patient, close } = await serveBundle(twoPartitions(4, 60_000), PATIENT);
     try {

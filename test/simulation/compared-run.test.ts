@@ -210,7 +210,7 @@ describe('runComparison()', () => {
     },
   );
 
-  it('says which choices and priorities there were, and gives no interval over one run', async () => {
+  inWholeRun('says which choices and priorities there were, and gives no interval over one run', async () => {
     const priorities = [{ priority: 0, share: 1, weight: 1 }];
     const plan = { ...PLAN, notes: ['it was made by hand'] };
     const document = await runComparison(

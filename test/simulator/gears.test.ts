@@ -191,7 +191,7 @@ function settled(shifts: readonly PlainShift[], untilNs: number): PlainShift[] {
 }
 
 describe('A gear plan', () => {
-  it('is served as its rules say, batch by batch and request by request', () => {
+  inWholeRun('is served as its rules say, batch by batch and request by request', () => {
     let shifts = 0;
     let escalated = 0;
     for (const seed of seeds(whole(80, 250), 4000)) {

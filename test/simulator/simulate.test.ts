@@ -226,53 +226,56 @@ describe('simulate()', () => {
     ]);
   });
 
-  it('reports the events of an instant in order: transfers, executions, starts, the timer, arrivals', () => {
-    const order = ['transferred', 'executed', 'started', 'due', 'arrived', 'decide'];
-    const together = new Set<string>();
-    for (let seed = 1; seed <= 20; seed++) {
-      const plan = twoPipelines(0);
-      // All times are whole milliseconds.
-      for (const { partitions } of plan.models[0]!.pipelines)
-        for (const part of partitions)
-          part.latencyUsByBatch = part.latencyUsByBatch.map((_, b) => 1000 * (1 + b));
-      const topology = topologyOf(plan);
-      topology.pools[0]!.transferNs.forEach((_, b, column) => {
-        column[b] = MS * (1 + (b % 3));
-      });
-      const cores: ScriptedCore[] = [];
-      const stream = streamOf(seed, 'order');
-      const inMs = {
-        ...stream,
-        integer: (below: number) => (below > 1000 ? MS * stream.integer(6) : stream.integer(below)),
-      };
-      simulate({
-        topology,
-        makeCore: (decisions) => {
-          cores.push(new ScriptedCore(topology, decisions, inMs, 6 * MS));
-          return cores[0]!;
-        },
-        arrivals: arrivalsAt(pulled(poisson(900, 0.3, seed)).map(({ at }) => Math.round(at / MS) * MS)),
-      });
-      const { told } = cores[0]!;
-      told.forEach(([word, at], i) => {
-        const [before, when] = told[i - 1] ?? ['', -1];
-        if (when !== at || before === 'deviceUp') return;
-        together.add(`${before} ${word}`);
-        // A device begins its next batch as soon as it has ended one. After a decision the order starts again.
-        const goesOn = before === 'started' && word === 'executed';
-        if (before !== 'decide' && !goesOn)
-          expect(order.indexOf(before)).toBeLessThanOrEqual(order.indexOf(word));
-      });
-    }
-    for (const pair of [
-      'transferred executed',
-      'executed started',
-      'executed arrived',
-      'due arrived',
-      'transferred arrived',
-    ])
-      expect([...together]).toContain(pair);
-  });
+  inWholeRun(
+    'reports the events of an instant in order: transfers, executions, starts, the timer, arrivals',
+    () => {
+      const order = ['transferred', 'executed', 'started', 'due', 'arrived', 'decide'];
+      const together = new Set<string>();
+      for (let seed = 1; seed <= 20; seed++) {
+        const plan = twoPipelines(0);
+        // All times are whole milliseconds.
+        for (const { partitions } of plan.models[0]!.pipelines)
+          for (const part of partitions)
+            part.latencyUsByBatch = part.latencyUsByBatch.map((_, b) => 1000 * (1 + b));
+        const topology = topologyOf(plan);
+        topology.pools[0]!.transferNs.forEach((_, b, column) => {
+          column[b] = MS * (1 + (b % 3));
+        });
+        const cores: ScriptedCore[] = [];
+        const stream = streamOf(seed, 'order');
+        const inMs = {
+          ...stream,
+          integer: (below: number) => (below > 1000 ? MS * stream.integer(6) : stream.integer(below)),
+        };
+        simulate({
+          topology,
+          makeCore: (decisions) => {
+            cores.push(new ScriptedCore(topology, decisions, inMs, 6 * MS));
+            return cores[0]!;
+          },
+          arrivals: arrivalsAt(pulled(poisson(900, 0.3, seed)).map(({ at }) => Math.round(at / MS) * MS)),
+        });
+        const { told } = cores[0]!;
+        told.forEach(([word, at], i) => {
+          const [before, when] = told[i - 1] ?? ['', -1];
+          if (when !== at || before === 'deviceUp') return;
+          together.add(`${before} ${word}`);
+          // A device begins its next batch as soon as it has ended one. After a decision the order starts again.
+          const goesOn = before === 'started' && word === 'executed';
+          if (before !== 'decide' && !goesOn)
+            expect(order.indexOf(before)).toBeLessThanOrEqual(order.indexOf(word));
+        });
+      }
+      for (const pair of [
+        'transferred executed',
+        'executed started',
+        'executed arrived',
+        'due arrived',
+        'transferred arrived',
+      ])
+        expect([...together]).toContain(pair);
+    },
+  );
 
   it('serves equal requests in the order they came', () => {
     const topology = topologyOf(

@@ -66,7 +66,7 @@ describe('Imported and emulated figures', () => {
     ]);
   });
 
-  it('are reported and refused by a comparison only where a mix has such a class', async () => {
+  inWholeRun('are reported and refused by a comparison only where a mix has such a class', async () => {
     const asked = { threads: 1, strictProfile: true };
     expect(await faultsOf(compareSpec(spec, { ...asked, mixes: ['C0=1', 'C0=2'] }))).toEqual([
       'was imported from the files of another tool',

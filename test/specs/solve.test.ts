@@ -7,7 +7,7 @@ import { checkPlan } from '../../src/checks/index.js';
 import { type HighsEngine, loadHighs } from '../../src/lp/index.js';
 import { type PooledProblem, planPooled } from '../../src/milp/index.js';
 import { type Solved, solveSpec } from '../../src/specs/index.js';
-import { cases, inWholeRun } from '../cases.js';
+import { cases, describeInWholeRun } from '../cases.js';
 import { EXAMPLE, withCounts, withSlos, writeRandomSpec } from './specs.js';
 
 let folder: string;
@@ -28,51 +28,48 @@ function planned(solved: Solved): Extract<Solved, { outcome: 'plan' }> {
   return solved;
 }
 
-describe('solveSpec() explains a plan', () => {
-  inWholeRun(
-    'with the value of one GPU more or less, and with the SLOs at which the plan changes',
-    async () => {
-      let told = 0;
-      for (let seed = 1; seed <= cases(3, 8); seed++) {
-        const { path, problem } = await writeRandomSpec(folder, seed);
-        const solved = await solveSpec(path, { explain: true });
-        if (solved.outcome !== 'plan') continue;
-        const { plan, explanation } = solved;
-        const counts = Object.fromEntries(
-          Object.entries(plan.classes).map(([name, { count }]) => [name, count]),
-        );
-        const value = plan.objective.value;
-        for (const { name, used, count, oneMore, oneLess, binds } of explanation?.classes ?? []) {
-          const more = bestValue(withCounts(problem, { ...counts, [name]: count + 1 })) as number;
-          expect({ seed, name, oneMore }).toEqual({ seed, name, oneMore: expect.closeTo(more - value, 6) });
-          expect(plan.classes[name]?.oneMore).toBe(oneMore);
-          expect(binds).toBe(used === count && more - value > 1e-6 * value);
-          const fewer = { ...counts, [name]: count - 1 };
-          const less = Object.values(fewer).some((n) => n > 0) ? lessOr(problem, fewer) : undefined;
-          if (less === undefined) expect({ seed, name, oneLess }).toEqual({ seed, name, oneLess: undefined });
-          else
-            expect({ seed, name, oneLess }).toEqual({ seed, name, oneLess: expect.closeTo(less - value, 6) });
-        }
-        const slo = explanation?.models[0];
-        if (slo?.tighterSloMs === undefined) continue;
-        const holds = (sloMs: number): boolean =>
-          checkPlan(
-            { ...plan, models: plan.models.map((m) => ({ ...m, sloMs, sloMarginMs: 0.1 * sloMs })) },
-            withSlos(problem, [sloMs]),
-          ).length === 0;
-        expect([holds(slo.tighterSloMs * (1 + 1e-8)), holds(slo.tighterSloMs * (1 - 1e-6))]).toEqual([
-          true,
-          false,
-        ]);
-        if (slo.looserSloMs !== undefined) {
-          told += 1;
-          expect(bestValue(withSlos(problem, [slo.looserSloMs]))).toBeGreaterThan(value);
-          expect(bestValue(withSlos(problem, [slo.looserSloMs - 0.006 * slo.sloMs]))).toBeCloseTo(value, 6);
-        }
+describeInWholeRun('solveSpec() explains a plan', () => {
+  it('with the value of one GPU more or less, and with the SLOs at which the plan changes', async () => {
+    let told = 0;
+    for (let seed = 1; seed <= cases(3, 8); seed++) {
+      const { path, problem } = await writeRandomSpec(folder, seed);
+      const solved = await solveSpec(path, { explain: true });
+      if (solved.outcome !== 'plan') continue;
+      const { plan, explanation } = solved;
+      const counts = Object.fromEntries(
+        Object.entries(plan.classes).map(([name, { count }]) => [name, count]),
+      );
+      const value = plan.objective.value;
+      for (const { name, used, count, oneMore, oneLess, binds } of explanation?.classes ?? []) {
+        const more = bestValue(withCounts(problem, { ...counts, [name]: count + 1 })) as number;
+        expect({ seed, name, oneMore }).toEqual({ seed, name, oneMore: expect.closeTo(more - value, 6) });
+        expect(plan.classes[name]?.oneMore).toBe(oneMore);
+        expect(binds).toBe(used === count && more - value > 1e-6 * value);
+        const fewer = { ...counts, [name]: count - 1 };
+        const less = Object.values(fewer).some((n) => n > 0) ? lessOr(problem, fewer) : undefined;
+        if (less === undefined) expect({ seed, name, oneLess }).toEqual({ seed, name, oneLess: undefined });
+        else
+          expect({ seed, name, oneLess }).toEqual({ seed, name, oneLess: expect.closeTo(less - value, 6) });
       }
-      expect(told).toBeGreaterThan(1);
-    },
-  );
+      const slo = explanation?.models[0];
+      if (slo?.tighterSloMs === undefined) continue;
+      const holds = (sloMs: number): boolean =>
+        checkPlan(
+          { ...plan, models: plan.models.map((m) => ({ ...m, sloMs, sloMarginMs: 0.1 * sloMs })) },
+          withSlos(problem, [sloMs]),
+        ).length === 0;
+      expect([holds(slo.tighterSloMs * (1 + 1e-8)), holds(slo.tighterSloMs * (1 - 1e-6))]).toEqual([
+        true,
+        false,
+      ]);
+      if (slo.looserSloMs !== undefined) {
+        told += 1;
+        expect(bestValue(withSlos(problem, [slo.looserSloMs]))).toBeGreaterThan(value);
+        expect(bestValue(withSlos(problem, [slo.looserSloMs - 0.006 * slo.sloMs]))).toBeCloseTo(value, 6);
+      }
+    }
+    expect(told).toBeGreaterThan(1);
+  });
 
   function lessOr(problem: PooledProblem, counts: Record<string, number>): number | undefined {
     try {
@@ -103,7 +100,7 @@ describe('solveSpec() explains a plan', () => {
   });
 });
 
-describe('solveSpec() without a feasible plan', () => {
+describeInWholeRun('solveSpec() without a feasible plan', () => {
   it('explains it with the smallest feasible SLO, which has a plan while smaller SLOs have none', async () => {
     let tried = 0;
     for (let seed = 1; seed <= cases(4, 10); seed++) {

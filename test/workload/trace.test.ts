@@ -14,6 +14,7 @@ import {
   traceArrivals,
   traceDurationS,
 } from '../../src/workload/index.js';
+import { inWholeRun } from '../cases.js';
 
 const SHARED = new URL('../../../shared/traces/', import.meta.url);
 
@@ -283,7 +284,7 @@ describe('rescaledTrace()', () => {
     );
   });
 
-  it('adds up the lengths of intervals without a rest', () => {
+  inWholeRun('adds up the lengths of intervals without a rest', () => {
     for (const [lengthS, count, sumS] of [
       [0.1, 10, 1],
       [0.1, 100_000, 10_000],

@@ -65,7 +65,7 @@ describe('RunsOfChain', () => {
     expect(draws).toEqual([]);
   });
 
-  it('draws runs in which tasks need only earlier ones, and which walk the chain', () => {
+  inWholeRun('draws runs in which tasks need only earlier ones, and which walk the chain', () => {
     for (let seed = 1; seed <= 100; seed++) {
       const chain = randomChain(streamOf(seed, 'chain'));
       const stream = streamOf(seed, 'draws');

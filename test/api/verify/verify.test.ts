@@ -84,13 +84,16 @@ describe('verifyLoad()', () => {
     });
   });
 
-  it('says what the plan was not checked against, and refuses such a plan where that is asked for', async () => {
-    const { checked, unchecked } = await verifyLoad(at('load.json'), { plan: bundle });
-    expect({ checked, unchecked }).toEqual({ checked: [], unchecked: ['spec', 'profiles'] });
-    await expect(verifyLoad(at('load.json'), { plan: bundle, strict: true })).rejects.toThrow(
-      '`strict`, as it is not checked against its spec, profiles',
-    );
-  });
+  inWholeRun(
+    'says what the plan was not checked against, and refuses such a plan where that is asked for',
+    async () => {
+      const { checked, unchecked } = await verifyLoad(at('load.json'), { plan: bundle });
+      expect({ checked, unchecked }).toEqual({ checked: [], unchecked: ['spec', 'profiles'] });
+      await expect(verifyLoad(at('load.json'), { plan: bundle, strict: true })).rejects.toThrow(
+        '`strict`, as it is not checked against its spec, profiles',
+      );
+    },
+  );
 
   it('gives the rates of an interrupted load over the time until it was interrupted', async () => {
     const path = await changed('cut.json', (report) => ({

@@ -35,7 +35,7 @@ describe('the applications of examples/pipelines', () => {
     expect(serving).toEqual({ scheduler: 'pard', tuner: { kind: 'by-rate' } });
   });
 
-  it('have the stages and SLOs of the paper', async () => {
+  inWholeRun('have the stages and SLOs of the paper', async () => {
     const told = [];
     for (const name of APPLICATIONS) {
       const { stages, sloMs } = await applicationPlan(name);

@@ -136,7 +136,7 @@ describe('A server with a token file', () => {
     },
   );
 
-  it('answers 401 without reading a body that is large', async () => {
+  inWholeRun('answers 401 without reading a body that is large', async () => {
     writeFileSync(tokenFile, 'alice:secret-a\n');
     const { server } = await served({ tokenFile });
     const big = await ask(server, { path: INFER, body: 'x'.repeat(5_000_000) });

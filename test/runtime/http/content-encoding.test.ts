@@ -111,15 +111,21 @@ describe('a compressed body', () => {
     expect((await call(JSON_BODY, {})).status).toBe(200);
   });
 
-  it('that inflates beyond the largest body is refused with 413, and the connection answers on', async () => {
-    const bomb = gzipSync(Buffer.alloc(50_000_000, ' '));
-    expect(bomb.length).toBeLessThan(LIMIT);
-    for (let i = 0; i < 3; i++) {
-      const { status, json } = await call(bomb, { 'content-encoding': 'gzip' });
-      expect([status, json.error]).toEqual([413, `The body is too large; at most ${LIMIT} bytes are taken`]);
-      expect((await call(gzipSync(JSON_BODY), { 'content-encoding': 'gzip' })).status).toBe(200);
-    }
-  });
+  inWholeRun(
+    'that inflates beyond the largest body is refused with 413, and the connection answers on',
+    async () => {
+      const bomb = gzipSync(Buffer.alloc(50_000_000, ' '));
+      expect(bomb.length).toBeLessThan(LIMIT);
+      for (let i = 0; i < 3; i++) {
+        const { status, json } = await call(bomb, { 'content-encoding': 'gzip' });
+        expect([status, json.error]).toEqual([
+          413,
+          `The body is too large; at most ${LIMIT} bytes are taken`,
+        ]);
+        expect((await call(gzipSync(JSON_BODY), { 'content-encoding': 'gzip' })).status).toBe(200);
+      }
+    },
+  );
 
   it('may inflate to the largest body exactly', async () => {
     const padded = Buffer.concat([JSON_BODY, Buffer.alloc(LIMIT - JSON_BODY.length, ' ')]);

@@ -64,7 +64,7 @@ describe('Intake.submit(), with no server,', () => {
     expect(await metric(counters, 'inferplan_outcomes_total{model="tiny",outcome="in_time"}')).toBe('1');
   });
 
-  it('refuses an index that the model does not have', async () => {
+  inWholeRun('refuses an index that the model does not have', async () => {
     const { intake } = await started(onePartition(lookup()));
     const ids: TensorData = { dtype: 'int64', dims: [1, 2], data: BigInt64Array.of(1n, 99n) };
     const ending = await intake.submit(TINY, { ids });

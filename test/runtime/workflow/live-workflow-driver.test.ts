@@ -126,7 +126,12 @@ function expectNothingLeft({ driver, devices, programs, core }: Driven): void {
 }
 
 describe('LiveWorkflowDriver', () => {
-  it.each(WORKFLOW_SCHEDULERS.filter((name) => name !== 'static'))(
+  it.each(
+    fewOf(
+      WORKFLOW_SCHEDULERS.filter((name) => name !== 'static'),
+      2,
+    ),
+  )(
     'answers what programs give by themselves under %s, and keeps nothing of it',
     async (scheduler: WorkflowScheduler) => {
       const { sent, around } = await weathered({

@@ -94,7 +94,7 @@ describe('startServer(), of workflows,', () => {
     },
   );
 
-  it('says by its metadata what the program exports', async () => {
+  inWholeRun('says by its metadata what the program exports', async () => {
     const { server } = await served();
     const told = (await (await fetch(`${server.url}/v2/models/loop`)).json()) as object;
     expect(told).toMatchObject({

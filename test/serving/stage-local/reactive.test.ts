@@ -138,7 +138,7 @@ describe('StageLocalCore under REACTIVE_POLICY', () => {
           }
   });
 
-  it('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
+  inWholeRun('survives random storms of outages, failing batches, cancelled and many-row requests', () => {
     for (let seed = 1; seed <= cases(20, 60); seed++) {
       const makeCore = coreOf(seed % 3 === 0 ? PUBLISHED_REACTIVE_POLICY : {});
       const rps = 200 + 1500 * streamOf(seed, 'rate').uniform();

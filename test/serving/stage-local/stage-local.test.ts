@@ -85,7 +85,7 @@ describe('StageLocalCore, watched from outside', () => {
     }
   });
 
-  it('keeps every rule under every combination of choices', () => {
+  inWholeRun('keeps every rule under every combination of choices', () => {
     const orders = ['fifo', 'deadline'] as const;
     const formations = [{ kind: 'eager' }, WAITING.formation] as const;
     const drops = [

@@ -16,7 +16,7 @@ import {
   type Search,
   type ToPlace,
 } from '../../../src/serving/workflow/to-place.js';
-import { cases, inWholeRun } from '../../cases.js';
+import { cases, describeInWholeRun, inWholeRun } from '../../cases.js';
 import { randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const AT = 1000;
@@ -297,7 +297,7 @@ describe('DynamicProgram', () => {
   });
 });
 
-describe('SoonestDevices', () => {
+describeInWholeRun('SoonestDevices', () => {
   it('finds the devices that would end a task first, as one that asks each of them', () => {
     for (let seed = 0; seed < cases(300, 2000); seed++) {
       const { outlook, devices, shape } = randomCase(seed, 1, 12);

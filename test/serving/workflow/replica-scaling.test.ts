@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { RAY_LIKE_POLICY } from '../../../src/serving/index.js';
 import { ReplicaScaling, type ScalingSettings } from '../../../src/serving/workflow/replica-scaling.js';
-import { cases } from '../../cases.js';
+import { cases, inWholeRun } from '../../cases.js';
 
 const S = 1e9;
 
@@ -95,7 +95,7 @@ describe('ReplicaScaling', () => {
     expect(short.asked).toBeLessThan(10);
   });
 
-  it('does what a loop does that looks every tenth of a second, as Ray has it', () => {
+  inWholeRun('does what a loop does that looks every tenth of a second, as Ray has it', () => {
     for (let seed = 0; seed < cases(30, 200); seed++) {
       const stream = streamOf(seed, 'loads');
       let atS = 0;

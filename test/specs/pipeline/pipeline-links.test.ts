@@ -113,7 +113,7 @@ describe('a pipeline whose servers send much', () => {
     expect((await validateFiles([output]))[0]).toMatchObject({ ok: true });
   });
 
-  it('has no plan where the uplinks of all servers are too few, whatever is chosen', async () => {
+  inWholeRun('has no plan where the uplinks of all servers are too few, whatever is chosen', async () => {
     const { outcome } = await solved('scarce', { count: 8, rps: 260 });
     if (outcome.outcome !== 'infeasible') throw new Error(outcome.outcome);
     expect(outcome.reasons.join()).toContain('the uplinks of the servers of g have too little time');
@@ -174,18 +174,21 @@ describe('a pipeline whose servers send much', () => {
     expect(await told('tight-short', 400)).toBeUndefined();
   });
 
-  it('gets the advice to take more servers only where what sends could be on more of them', async () => {
-    const advice = async (name: string, replicas: readonly [number, number]) => {
-      const { outcome } = await solved(name, { count: 8, rps: 115, gbps: 0.6, replicas });
-      if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
-      return outcome.document.reasons[0]?.text;
-    };
-    // A second replica on another server sends half.
-    expect(await advice('two', [2, 2])).toContain('more servers of g, faster links');
-    const one = await advice('one-fixed', [1, 2]);
-    expect(one).toContain('faster links (linkGbps, networkGbps) or a longer SLO');
-    expect(one).not.toContain('more servers');
-  });
+  inWholeRun(
+    'gets the advice to take more servers only where what sends could be on more of them',
+    async () => {
+      const advice = async (name: string, replicas: readonly [number, number]) => {
+        const { outcome } = await solved(name, { count: 8, rps: 115, gbps: 0.6, replicas });
+        if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
+        return outcome.document.reasons[0]?.text;
+      };
+      // A second replica on another server sends half.
+      expect(await advice('two', [2, 2])).toContain('more servers of g, faster links');
+      const one = await advice('one-fixed', [1, 2]);
+      expect(one).toContain('faster links (linkGbps, networkGbps) or a longer SLO');
+      expect(one).not.toContain('more servers');
+    },
+  );
 
   inWholeRun('has the same reason where it is compared, or planned together with another', async () => {
     const near = await written('near', { count: 8, rps: 203 });

@@ -21,7 +21,7 @@ describe('SolverPool', () => {
     expect({ ...again, solver: undefined }).toEqual({ ...first, solver: undefined });
   });
 
-  it('plans a small problem in this thread as one of its own does', async () => {
+  inWholeRun('plans a small problem in this thread as one of its own does', async () => {
     pool = new SolverPool();
     const question = { kind: 'plan', problem: PROBLEM } as const;
     const [here, there] = [await pool.plan(question), await pool.run(question)];
