@@ -5,7 +5,10 @@ import { didYouMean, fault, MissingError } from '../formats/index.js';
 /** Of a folder of more names, only so many are compared. */
 const MOST_NAMES = 1000;
 
-/** missingFile reports that a file is not there, with a file of the same folder that was probably meant, or else where it was looked for. */
+/**
+ * missingFile reports that a file is not there, with a file of the same folder that was probably meant, or else with the
+ * folder where it was looked for.
+ */
 export function missingFile(path: string): MissingError {
   const task = `read ${path}`;
   const folder = resolve(dirname(path));
@@ -17,7 +20,10 @@ export function missingFile(path: string): MissingError {
   return new MissingError(task, [fault('there is no such file')], `Check the path; the folder is ${folder}.`);
 }
 
-/** nearName names a file by its name up to the first dot, of which a letter in three may be wrong: endings make names seem alike. */
+/**
+ * nearName names a file that was probably meant. A letter in three of the name up to its first dot may be wrong, since endings
+ * make names seem alike.
+ */
 function nearName(name: string, names: readonly string[]): string {
   const most = Math.floor((name.split('.')[0] as string).length / 3);
   return didYouMean(

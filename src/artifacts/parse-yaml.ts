@@ -85,7 +85,10 @@ export function yamlErrorText({ message }: Pick<YAMLParseError, 'message'>): str
   return isTooDeep(message) ? TOO_DEEP : message;
 }
 
-/** yamlRefusal says why the library could not make a value of a text: an alias that cannot be followed, or too deep for its stack. */
+/**
+ * yamlRefusal says why the library could not make a value of a text: an alias that cannot be followed, or too deep for its
+ * stack.
+ */
 export function yamlRefusal(error: unknown): string | undefined {
   if (error instanceof RangeError) return TOO_DEEP;
   const { message } = error as Error;
