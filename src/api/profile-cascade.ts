@@ -282,13 +282,33 @@ export type ProfiledSpecKind = Exclude<SpecKind, 'pooled'>;
 
 const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
 
-/** specKind is the kind of a spec whose models are profiled together. */
+/**
+ * specKind is the kind of a spec whose models are profiled together.
+ * @throws InputError for a pooled spec, with the commands that take its models and the spec; and as `loadSpec` does
+ */
 export async function specKind(path: string): Promise<ProfiledSpecKind> {
   try {
-    return (await loadSpec(path, PROFILED_TOGETHER)).kind;
+    return await kindAmong(path, PROFILED_TOGETHER);
   } catch (error) {
-    // Faults of its values are reported when it is profiled, together with its other faults.
-    const kind = error instanceof SchemaError && PROFILED_TOGETHER.find((one) => one === error.kind);
+    const isPooled = await kindAmong(path, ['pooled']).then(
+      () => true,
+      () => false,
+    );
+    if (!isPooled) throw error;
+    throw new InputError(
+      `profile ${path}`,
+      [fault('it is a pooled spec, whose models are profiled one by one', '/kind')],
+      'Give plan profile the ONNX file of each model instead. plan solve takes the spec, once its profiles are there.',
+    );
+  }
+}
+
+/** kindAmong gives the kind of a spec of some kinds. Faults of its values are reported when it is used, with its other faults. */
+async function kindAmong<K extends SpecKind>(path: string, kinds: readonly K[]): Promise<K> {
+  try {
+    return (await loadSpec(path, kinds)).kind;
+  } catch (error) {
+    const kind = error instanceof SchemaError && kinds.find((one) => one === error.kind);
     if (kind) return kind;
     throw error;
   }

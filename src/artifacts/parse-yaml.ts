@@ -85,14 +85,19 @@ export function yamlErrorText({ message }: Pick<YAMLParseError, 'message'>): str
   return isTooDeep(message) ? TOO_DEEP : message;
 }
 
-/** yamlRefusal says why the library could not make a value of a text: too many aliases, or too deep for its stack. */
+/**
+ * yamlRefusal says why the library could not make a value of a text: an alias that cannot be followed, or too deep for its
+ * stack.
+ */
 export function yamlRefusal(error: unknown): string | undefined {
   if (error instanceof RangeError) return TOO_DEEP;
-  if ((error as Error).message.startsWith('Merge sources'))
-    return 'a key << merges what is no map, nor an alias of one';
-  if (error instanceof ReferenceError)
-    return 'its anchors cannot be followed: an alias names none, or they stand for too many values';
-  return undefined;
+  const { message } = error as Error;
+  if (message.startsWith('Merge sources')) return 'a key << merges what is no map, nor an alias of one';
+  if (!(error instanceof ReferenceError)) return undefined;
+  const [, unknown] = /^Unresolved alias.*: (.*)$/s.exec(message) ?? [];
+  return unknown === undefined
+    ? 'its aliases stand for too many values, or for one that holds itself; write out what they repeat'
+    : `no anchor ${shown(`&${unknown}`)} stands before its alias; write the anchor, or the value itself`;
 }
 
 /** Marked is a node of YAML with its marks: `&anchor` and `!tag`. */

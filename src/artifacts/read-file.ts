@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { constants, createReadStream, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { fault, InputError, MissingError } from '../formats/index.js';
+import { fault, InputError } from '../formats/index.js';
+import { missingFile } from './missing-file.js';
 import { whileOpen } from './open-files.js';
 import { noteRead, pause } from './run-files.js';
 
@@ -142,7 +143,7 @@ export function kindOf(found: Stats): string {
  */
 export function unreadable(path: string, error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return new MissingError(`read ${path}`, [fault('there is no such file')]);
+  if (code === 'ENOENT') return missingFile(path);
   const said = wordsOf(code) ?? (syscall === undefined ? undefined : message.split(',')[0]);
   return said === undefined ? error : new InputError(`read ${path}`, [fault(said)]);
 }

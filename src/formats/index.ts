@@ -318,7 +318,7 @@ export type {
   SkippedScheduler,
   WorstWindow,
 } from './scheduler-comparison.js';
-export { shown } from './shown.js';
+export { shown, shownPath } from './shown.js';
 export { didYouMean } from './similar.js';
 export type {
   FigureOverRuns,

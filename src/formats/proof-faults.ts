@@ -33,7 +33,8 @@ export interface Proved {
 export function proofFaults({ status, objective }: Proved): Fault[] {
   if (status === undefined || objective === undefined) return [];
   const { kind, value, bound, gap } = objective;
-  if (IS_MOST[kind] ? value > bound * (1 + ROUNDING) : value < bound * (1 - ROUNDING))
+  // NaN beats every bound.
+  if (!(IS_MOST[kind] ? value <= bound * (1 + ROUNDING) : value >= bound * (1 - ROUNDING)))
     return [fault(`is ${bound}, which the value ${value} beats`, '/objective/bound')];
   const should = value === bound ? 0 : Math.max(value, bound) / Math.min(value, bound) - 1;
   // Where the bound is 0 or the plan serves nothing, no ratio says how far it is.

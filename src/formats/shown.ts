@@ -1,4 +1,6 @@
 const MOST_LETTERS = 60;
+/** A path of more letters is shown by its first and last ones. */
+const MOST_OF_PATH = 200;
 
 /**
  * shown quotes a value in a message, as JSON of 60 letters at most, or says that it is absent. It looks at no more of a
@@ -8,6 +10,13 @@ export function shown(value: unknown): string {
   const text = written(value, MOST_LETTERS + 1);
   if (text.length <= MOST_LETTERS) return text;
   return `${text.slice(0, MOST_LETTERS - 3)}…${typeof value === 'string' ? '"' : ''}`;
+}
+
+/** shownPath gives a path of parts within parts, of 200 letters at most: where it begins, and more of where it ends. */
+export function shownPath(path: string): string {
+  if (path.length <= MOST_OF_PATH) return path;
+  const letters = [...path];
+  return `${letters.slice(0, MOST_OF_PATH / 4 - 1).join('')}…${letters.slice((-3 * MOST_OF_PATH) / 4).join('')}`;
 }
 
 /** written writes a value as JSON, of which the letters after the first `letters` may be wrong or missing. */

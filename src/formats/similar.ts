@@ -1,10 +1,14 @@
 /**
  * didYouMean ends a sentence about a wrong word with the known one that was probably meant: one that differs from it by a
  * letter in three at most, or that it begins, as `slo` begins `sloMs`, or goes beyond. It is empty where none does.
+ * @param most how many letters may differ
  */
-export function didYouMean(wrong: string, known: readonly string[]): string {
+export function didYouMean(
+  wrong: string,
+  known: readonly string[],
+  most = Math.max(1, Math.floor(wrong.length / 3)),
+): string {
   if (wrong.length > MOST_LETTERS) return '';
-  const most = Math.max(1, Math.floor(wrong.length / 3));
   const lower = wrong.toLowerCase();
   const near = known
     .map((word) => ({ word, letters: differingLetters(lower, word.toLowerCase()) }))

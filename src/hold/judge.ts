@@ -90,12 +90,15 @@ export class Judge {
       const mine = values[m] as number[];
       if (rate === 0 || mine.length === 0) return 1;
       if (this.by.judge === 'mean') return sumOf(mine) / mine.length;
-      return attainment[m]?.low ?? Math.min(this.highest(mine), this.expected(mine));
+      return attainment[m]?.low ?? this.expected(mine);
     });
     return { reached, held: reached.map((share, m) => share >= this.wanted(m)), attainment };
   }
 
-  /** expected gives the lower end that all seeds give where the others repeat those that are known. */
+  /**
+   * expected gives the lower end that all seeds give where the others repeat those that are known. It is at most `highest`, which
+   * is that of any others.
+   */
   private expected(known: readonly number[]): number {
     return meanOverRuns(this.by.seeds.map((_, i) => itemAt(known, i % known.length))).low;
   }

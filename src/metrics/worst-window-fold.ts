@@ -12,6 +12,7 @@ export interface WorstFigures {
 
 /** WorstWindowOptions says which windows of a run are looked at. */
 interface WorstWindowOptions {
+  /** How long requests count, from the end of the warm-up on. */
   readonly durationNs: number;
   /** Requests that arrive before this instant do not count, and windows begin with it. */
   readonly warmUpNs: number;
@@ -23,8 +24,8 @@ type EndedRequest = [atNs: number, model: number, request: number, arrivedNs: nu
 
 /**
  * WorstWindowFold observes a run and finds its worst windows. A request belongs to the window that it arrived in. Windows
- * lie side by side from 0, and only those count that lie within the duration and in which requests arrived. It keeps 16
- * bytes for each second.
+ * lie side by side from the end of the warm-up on, and only those count that end within the duration, which begins there too,
+ * and in which requests arrived. It keeps 16 bytes for each second of the duration.
  */
 export class WorstWindowFold {
   /** The outcomes of the requests that arrived in each second. */

@@ -8,6 +8,10 @@ interface EndedSearch {
   readonly reasons?: readonly Pick<NoPlanReason, 'text'>[];
 }
 
+/** COPIES_ENDED says what became of the literal formulation where its copies of pipelines were too few. */
+export const COPIES_ENDED =
+  'the literal formulation found no plan with as many pipelines of one sequence of classes as it tries, and more of them may do';
+
 /** endedReasons says why a search has no plan: what was in the way, or else what ended it. */
 export function endedReasons({ limit, reasons = [] }: EndedSearch): string[] {
   if (reasons.length > 0) return reasons.map(({ text }) => text);
@@ -21,9 +25,7 @@ export function endedReasons({ limit, reasons = [] }: EndedSearch): string[] {
     case 'gap':
       return [`the search did the work that it is allowed ${before}`];
     case 'copies':
-      return [
-        'the literal formulation has no plan with as many pipelines of one sequence of classes as it tries; a plan with more of them may do',
-      ];
+      return [COPIES_ENDED];
     case undefined:
       return ['no plan that was found holds in simulation what is asked for'];
   }

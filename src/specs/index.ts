@@ -22,6 +22,7 @@ export {
 } from './confirm-plan.js';
 export { bundleNotes } from './core-notes.js';
 export { describedSpec } from './described.js';
+export { COPIES_ENDED } from './ended-reasons.js';
 export { type AnySpec, refusing, usedOrTold, usedSpec } from './every-fault.js';
 export type { NotHeldModel } from './not-held.js';
 export { type NotHeld, notHeldReason } from './not-held.js';

@@ -318,6 +318,18 @@ export function nearColumn(fields: readonly string[]): string {
   return near.find((one) => one !== '') ?? '';
 }
 
+/** No text of a trace has these control characters, and almost every binary file begins with some. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const NO_TEXT = /[\u0000-\u0008\u000e-\u001f]/;
+/** What a file is shows in so many of its first letters. */
+const FIRST_LETTERS = 4096;
+
+/** noTextFault says of a file whose first letters are no text which formats are read; undefined of a text. */
+export function noTextFault(begin: string): string | undefined {
+  if (!NO_TEXT.test(begin.slice(0, FIRST_LETTERS))) return undefined;
+  return `it is no text in UTF-8, but a binary file, or a text in another encoding; the known formats are ${knownLooks().join('; ')}`;
+}
+
 /** knownLooks lists the known formats for error messages. */
 export function knownLooks(): string[] {
   return [...FORMATS.map(({ looks }) => looks), '{"data":[{"timestamp":[ms]}]} (perf_analyzer)'];

@@ -19,6 +19,7 @@ import {
   type LineSink,
   type MomentColumn,
   nearColumn,
+  noTextFault,
   perfAnalyzerIntervals,
   type TraceFormat,
   WINDOW,
@@ -97,7 +98,7 @@ export class TraceReader implements LineSink {
 
   /**
    * push adds the next piece of text. A piece may end anywhere, also within a line.
-   * @throws InputError where a line has more than 2^20 characters, JSON has more than 2^28, or the text is a JSON array:
+   * @throws InputError where a line has more than 2^20 characters, JSON has more than 2^28, or it is no text or a JSON array:
    *   the file is no trace
    */
   push(text: string): void {
@@ -106,8 +107,9 @@ export class TraceReader implements LineSink {
       this.started = true;
       if (text.startsWith(BYTE_ORDER_MARK)) rest = text.slice(1);
       if (rest.trimStart().startsWith('{')) this.json = [];
-      if (BEGINS_ARRAY.test(rest)) {
-        this.addFault('', AN_ARRAY);
+      const noTrace = noTextFault(rest) ?? (BEGINS_ARRAY.test(rest) ? AN_ARRAY : undefined);
+      if (noTrace !== undefined) {
+        this.addFault('', noTrace);
         throw this.refusal();
       }
     }

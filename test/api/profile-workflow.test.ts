@@ -212,6 +212,17 @@ describe('profileWorkflow()', () => {
 });
 
 describe('specKind()', () => {
+  it('says of a pooled spec, with faults too, which commands take its models and the spec', async () => {
+    for (const rest of [{}, { models: 7 }]) {
+      const path = join(folder, 'pooled.json');
+      await writeFile(path, JSON.stringify({ kind: 'pooled', ...rest }));
+      const told = {
+        faults: [{ path: '/kind', message: 'it is a pooled spec, whose models are profiled one by one' }],
+      };
+      await expect(specKind(path)).rejects.toMatchObject(told);
+      await expect(specKind(path)).rejects.toThrow('plan solve takes the spec');
+    }
+  });
   it('knows a spec of workflows', async () => expect(await specKind(await written())).toBe('workflow'));
 });
 

@@ -246,7 +246,7 @@ planner: { objective: speed }
       [
         'x.yaml',
         `a0: &a0 [x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`).join('\n')}`,
-        'anchors cannot be followed: an alias names none, or they stand for too many values',
+        'aliases stand for too many values, or for one that holds itself; write out what they repeat',
       ],
       [
         'x.yaml',

@@ -163,6 +163,18 @@ describe('plan trace convert', () => {
     expect(kept.stdout).not.toContain('requestsBefore');
   });
 
+  it('says of a binary file that it is none of the formats that are read', async () => {
+    await writeFile(at('model.bin'), Buffer.from([8, 7, 18, 4, 0, 255, 1, 10, 34, 44]));
+    const { code, stderr } = await run('describe', 'model.bin');
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'model.bin: it is no text in UTF-8, but a binary file, or a text in another encoding',
+    );
+    expect(stderr).toContain('the known formats are arrival_s');
+    expect(stderr).not.toContain('line 1');
+    await rm(at('model.bin'));
+  });
+
   it('reports every fault of trace and options at once, and writes nothing', async () => {
     const before = await readdir(folder);
     const options = ['--arrivals', 'gamma', '--interval', '1s', '--to', 'arrivals'];

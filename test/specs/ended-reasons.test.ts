@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endedReasons } from '../../src/specs/ended-reasons.js';
+import { COPIES_ENDED, endedReasons } from '../../src/specs/ended-reasons.js';
 
 describe('endedReasons()', () => {
   it('reports what was in the way, and else what ended the search', () => {
@@ -16,5 +16,6 @@ describe('endedReasons()', () => {
       ['the search was stopped before a plan was found, or it was proved that there is none'],
       ['no plan that was found holds in simulation what is asked for'],
     ]);
+    expect(endedReasons({ limit: 'copies' })).toEqual([COPIES_ENDED]);
   });
 });

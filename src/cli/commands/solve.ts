@@ -219,8 +219,10 @@ async function noPlanText(
   if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';
   if (limit === 'work' && hold !== undefined)
     return 'as many requests were simulated as a search may before runs had confirmed what a plan holds; ask for a larger share with --hold, or solve without it';
-  if (limit === 'copies')
-    return 'the literal formulation found no plan with as many pipelines of one sequence of classes as it tries, and more of them may do; leave out --formulation literal';
+  if (limit === 'copies') {
+    const { COPIES_ENDED } = await import('../../specs/index.js');
+    return `${COPIES_ENDED}; leave out --formulation literal`;
+  }
   return work === undefined
     ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
     : 'the work was done before a plan was found; give more with --work';

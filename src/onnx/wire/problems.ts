@@ -1,4 +1,4 @@
-import { type Fault, MOST_FAULTS, moreFaults } from '../../formats/index.js';
+import { type Fault, MOST_FAULTS, moreFaults, shownPath } from '../../formats/index.js';
 import { WireError } from './wire.js';
 
 /** Problems gathers the faults of one file while reading goes on past each. It keeps 20 and counts the others. */
@@ -17,7 +17,7 @@ export class Problems {
   }
 
   private keep(path: string, message: string): void {
-    if (this.kept.length < MOST_FAULTS) this.kept.push({ path, message });
+    if (this.kept.length < MOST_FAULTS) this.kept.push({ path: shownPath(path), message });
     else this.more++;
   }
 

@@ -312,6 +312,7 @@ export class LiveDriver {
     for (const request of requests) request.batches.push(phases);
     this.core.executed(at, batch, from, at, verdicts);
     this.free(device);
+    // Each end is an instant of its own, which is told as a whole: so the core decides now, as in a simulation.
     this.turns.decideNow();
   }
 

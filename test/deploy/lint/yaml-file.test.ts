@@ -17,7 +17,7 @@ describe('YamlFile', () => {
   });
 
   it.each([
-    ['anchors that stand for too many values', MANY, 'its anchors cannot be followed'],
+    ['anchors that stand for too many values', MANY, 'its aliases stand for too many values'],
     [
       'lists that are nested too deep',
       `a: ${'['.repeat(5000)}${']'.repeat(5000)}`,

@@ -51,6 +51,9 @@ function ifNode(branch: Uint8Array, output: string): Uint8Array {
   return w.node('If', ['c'], [output], { attributes: branches });
 }
 
+/** CYCLIC is a graph that has a cycle. */
+const CYCLIC = w.graph({ nodes: [w.node('Relu', ['p'], ['p'])], outputs: [w.value('p', 1)] });
+
 function withNested(depth: number): Uint8Array {
   const condition = w.message([2, w.BOOL], [8, 'c'], [9, Uint8Array.of(1)]);
   const branch = w.attribute.graph('then_branch', depth === 0 ? w.graph({}) : deep(depth));
@@ -185,7 +188,7 @@ const CASES: Hostile[] = [
   [
     'a cycle in a subgraph',
     small({
-      nodes: [ifNode(w.graph({ nodes: [w.node('Relu', ['p'], ['p'])], outputs: [w.value('p', 1)] }), 'y')],
+      nodes: [ifNode(CYCLIC, 'y')],
       initializers: [w.message([2, w.BOOL], [8, 'c'], [9, Uint8Array.of(1)])],
     }),
     /subgraph: has a cycle/,
@@ -245,6 +248,21 @@ describe('readModel() of hostile files', () => {
     expect(refusal(hostile)).toMatch(/^Cannot read m\.onnx:/);
     expect(refusal(hostile)).toMatch(why);
     if (neighbour !== undefined) expect(refusal(neighbour)).toBe('accepted');
+  });
+
+  it('readModel() shortens the place of a fault in many subgraphs to where it begins and ends', () => {
+    const nested = (depth: number): Uint8Array => {
+      const branch = w.attribute.graph(
+        'then_branch',
+        depth === 0 ? CYCLIC : w.graph({ nodes: [nested(depth - 1)] }),
+      );
+      return w.node('If', ['c'], ['y'], { name: `branch ${depth}`, attributes: [branch] });
+    };
+    const condition = w.message([2, w.BOOL], [8, 'c'], [9, Uint8Array.of(1)]);
+    const said = refusal(small({ nodes: [nested(20)], initializers: [condition] }));
+    const [, path = ''] = /(\S*node\[0\].*subgraph): has a cycle/.exec(said) ?? [];
+    expect(path).toMatch(/node\[0\] "branch 20".*….*node\[0\] "branch 0"\.subgraph$/);
+    expect(path.length).toBeLessThanOrEqual(200);
   });
 
   it('readModel() reports all faults of a file at once', () => {
