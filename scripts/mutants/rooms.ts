@@ -78,8 +78,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     tests: ['test/programs/**/!(many-runs|replays|mistakes).test.ts'],
     built: true,
   },
-  // Tests that start servers or run models stay out, as those do whose drivers take seconds: serve.ts and http-servers.ts
-  // only run in these.
+  // Tests that serve for seconds stay out: serve.ts and http-servers.ts only run in these.
   runtime: {
     sources: [...sourcesOf('runtime'), '!src/runtime/serve.ts', '!src/runtime/http/http-servers.ts'],
     tests: [

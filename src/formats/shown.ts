@@ -16,6 +16,7 @@ export function shown(value: unknown): string {
 export function shownPath(path: string): string {
   if (path.length <= MOST_OF_PATH) return path;
   const letters = [...path];
+  if (letters.length <= MOST_OF_PATH) return path;
   return `${letters.slice(0, MOST_OF_PATH / 4 - 1).join('')}…${letters.slice((-3 * MOST_OF_PATH) / 4).join('')}`;
 }
 
